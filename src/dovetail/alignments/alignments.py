@@ -1,0 +1,135 @@
+"""The links of every pair of a bitext, packed, with a probability for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The links of one sentence pair, sorted: `links[k]` = (i, j), 0-based, source first, with `probabilities[k]`.
+
+    `details` holds what else is known of this pair: `score_forward` and `score_reverse` (log-probabilities), and for the
+    exact decoders `certified`, `score`, `bound` and `iterations`.
+    """
+
+    links: list[tuple[int, int]]
+    probabilities: list[float]
+    source_length: int
+    target_length: int
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(self.links)
+
+    def __str__(self) -> str:
+        return " ".join(f"{i}-{j}" for i, j in self.links)
+
+
+class Alignments(Sequence[Alignment]):
+    """One `Alignment` for each pair of a bitext, in order.
+
+    Pair n owns entries `offsets[n]:offsets[n + 1]` of `source` (i), `target` (j), both int32, and `probability`
+    (float32); links are sorted by (i, j).  `source_lengths` and `target_lengths` (int32) count each pair's words.
+    `details` maps a name to one value a pair (an array or a list).
+    """
+
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        source: np.ndarray,
+        target: np.ndarray,
+        probability: np.ndarray,
+        source_lengths: np.ndarray,
+        target_lengths: np.ndarray,
+        details: dict[str, Any] | None = None,
+    ) -> None:
+        self.offsets = offsets
+        self.source = source
+        self.target = target
+        self.probability = probability
+        self.source_lengths = source_lengths
+        self.target_lengths = target_lengths
+        self.details = {} if details is None else details
+
+    @classmethod
+    def from_links(
+        cls,
+        links: Iterable[Iterable[tuple[int, int]]],
+        probabilities: Iterable[Iterable[float]] | None = None,
+        lengths: Iterable[tuple[int, int]] | None = None,
+    ) -> Alignments:
+        """From lists of (i, j); without `lengths` (source, target) a sentence is taken to end at its last link."""
+        rows = [list(row) for row in links]
+        weights = [[1.0] * len(row) for row in rows] if probabilities is None else [list(row) for row in probabilities]
+        if [len(row) for row in rows] != [len(row) for row in weights]:
+            raise ValueError("every link needs exactly one probability")
+        if lengths is None:
+            sizes = [(max((i for i, _ in row), default=-1) + 1, max((j for _, j in row), default=-1) + 1) for row in rows]
+        else:
+            sizes = list(lengths)
+        if len(sizes) != len(rows):
+            raise ValueError(f"{len(rows)} alignments, but lengths of {len(sizes)} pairs")
+        for n, (row, weight) in enumerate(zip(rows, weights, strict=True)):
+            order = sorted(range(len(row)), key=row.__getitem__)
+            rows[n] = [row[k] for k in order]
+            weights[n] = [weight[k] for k in order]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(row) for row in rows], out=offsets[1:])
+        flat = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
+        return cls(
+            offsets,
+            np.ascontiguousarray(flat[:, 0]),
+            np.ascontiguousarray(flat[:, 1]),
+            np.array([p for row in weights for p in row], np.float32),
+            np.array([size[0] for size in sizes], np.int32),
+            np.array([size[1] for size in sizes], np.int32),
+        )
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> Alignment: ...
+    @overload
+    def __getitem__(self, index: slice) -> Alignments: ...
+    def __getitem__(self, index: int | slice) -> Alignment | Alignments:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise ValueError("alignments are sliced in order, without a step")
+            stop = max(start, stop)
+            low, high = self.offsets[start], self.offsets[stop]
+            return Alignments(
+                self.offsets[start : stop + 1] - low,
+                self.source[low:high],
+                self.target[low:high],
+                self.probability[low:high],
+                self.source_lengths[start:stop],
+                self.target_lengths[start:stop],
+                {name: values[start:stop] for name, values in self.details.items()},
+            )
+        n = range(len(self))[index]
+        low, high = self.offsets[n], self.offsets[n + 1]
+        return Alignment(
+            list(zip(self.source[low:high].tolist(), self.target[low:high].tolist(), strict=True)),
+            self.probability[low:high].tolist(),
+            int(self.source_lengths[n]),
+            int(self.target_lengths[n]),
+            {name: _plain(values[n]) for name, values in self.details.items()},
+        )
+
+    def __repr__(self) -> str:
+        return f"<Alignments: {len(self):,} pairs, {len(self.source):,} links>"
+
+
+def _plain(value: Any) -> Any:
+    """A numpy scalar as the Python value that json and a reader expect."""
+    return value.item() if isinstance(value, np.generic) else value
