@@ -1,0 +1,83 @@
+"""Word alignment: which words of two sentences translate each other, and how sure that is.
+
+The public names; each is imported when it is first used, so that `import dovetail` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dovetail.aligner import Aligner
+    from dovetail.alignments.alignments import Alignment, Alignments
+    from dovetail.alignments.combine import combiners
+    from dovetail.alignments.formats import alignment_formats, read_alignments, write_alignments
+    from dovetail.alignments.gold import Gold, read_gold
+    from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
+    from dovetail.errors import InputError
+    from dovetail.evaluation import Score, compare, evaluate, precision_recall_curve
+    from dovetail.recipes import Options, Recipe, recipes
+    from dovetail.training.monitor import Progress
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Aligner": "dovetail.aligner",
+    "Alignment": "dovetail.alignments.alignments",
+    "Alignments": "dovetail.alignments.alignments",
+    "Bitext": "dovetail.bitext.corpus",
+    "Gold": "dovetail.alignments.gold",
+    "InputError": "dovetail.errors",
+    "Options": "dovetail.recipes",
+    "Progress": "dovetail.training.monitor",
+    "Recipe": "dovetail.recipes",
+    "Score": "dovetail.evaluation",
+    "TextOptions": "dovetail.bitext.corpus",
+    "alignment_formats": "dovetail.alignments.formats",
+    "combiners": "dovetail.alignments.combine",
+    "compare": "dovetail.evaluation",
+    "evaluate": "dovetail.evaluation",
+    "precision_recall_curve": "dovetail.evaluation",
+    "read_alignments": "dovetail.alignments.formats",
+    "read_bitext": "dovetail.bitext.corpus",
+    "read_gold": "dovetail.alignments.gold",
+    "recipes": "dovetail.recipes",
+    "write_alignments": "dovetail.alignments.formats",
+}
+
+__all__ = [
+    "Aligner",
+    "Alignment",
+    "Alignments",
+    "Bitext",
+    "Gold",
+    "InputError",
+    "Options",
+    "Progress",
+    "Recipe",
+    "Score",
+    "TextOptions",
+    "alignment_formats",
+    "combiners",
+    "compare",
+    "evaluate",
+    "precision_recall_curve",
+    "read_alignments",
+    "read_bitext",
+    "read_gold",
+    "recipes",
+    "write_alignments",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'dovetail' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,1 +1,5 @@
-"""."""
+"""Links out: the Alignments type, combination of directions, file formats, gold links."""
+
+from dovetail.alignments.alignments import Alignment, Alignments
+
+__all__ = ["Alignment", "Alignments"]

@@ -93,6 +93,25 @@ class Alignments(Sequence[Alignment]):
             np.array([size[1] for size in sizes], np.int32),
         )
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Alignments]) -> Alignments:
+        """The pairs of all parts, one after the other; all parts have the same details."""
+        if not parts:
+            return cls.from_links([])
+        if len(parts) == 1:
+            return parts[0]
+        ends = np.cumsum([0] + [part.offsets[-1] for part in parts])
+        offsets = [part.offsets[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
+        return cls(
+            np.concatenate([*offsets, ends[-1:]]).astype(np.int64),
+            np.concatenate([part.source for part in parts]),
+            np.concatenate([part.target for part in parts]),
+            np.concatenate([part.probability for part in parts]),
+            np.concatenate([part.source_lengths for part in parts]),
+            np.concatenate([part.target_lengths for part in parts]),
+            {name: np.concatenate([part.details[name] for part in parts]) for name in parts[0].details},
+        )
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 

@@ -1,1 +1,1 @@
-"""."""
+"""Which alignment is best."""

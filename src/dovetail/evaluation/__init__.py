@@ -1,1 +1,39 @@
-"""."""
+"""Scores, curves, significance: everything is made from counts a pair (`statistics`)."""
+
+from dovetail.evaluation.calibration import Calibration, reliability_diagram
+from dovetail.evaluation.curve import Curve, precision_recall_curve
+from dovetail.evaluation.measures import (
+    ByFrequency,
+    Fertilities,
+    dictionary_size,
+    evaluate_by_frequency,
+    fertilities,
+    one_to_one_share,
+    symmetry,
+)
+from dovetail.evaluation.metrics import Metric, metrics
+from dovetail.evaluation.score import Score, evaluate, statistics
+from dovetail.evaluation.significance import Comparison, Interval, bootstrap, compare
+
+__all__ = [
+    "ByFrequency",
+    "Calibration",
+    "Comparison",
+    "Curve",
+    "Fertilities",
+    "Interval",
+    "Metric",
+    "Score",
+    "bootstrap",
+    "compare",
+    "dictionary_size",
+    "evaluate",
+    "evaluate_by_frequency",
+    "fertilities",
+    "metrics",
+    "one_to_one_share",
+    "precision_recall_curve",
+    "reliability_diagram",
+    "statistics",
+    "symmetry",
+]

@@ -7,6 +7,7 @@ shards, and cached on disk between runs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -14,4 +15,16 @@ import numba
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile on first use; division by zero gives inf or nan as in numpy, which keeps inner loops free of branches."""
-    return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
+        return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def compiled_before() -> bool:
+    """Whether an earlier run left compiled kernels, so that this one starts at once."""
+    from dovetail.kernels import ibm1
+
+    stats = getattr(ibm1.expect, "stats", None)
+    place = getattr(stats, "cache_path", None)
+    return place is not None and any(Path(place).glob("ibm1.expect-*.nbi"))

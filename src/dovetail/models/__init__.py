@@ -1,1 +1,1 @@
-"""."""
+"""What an alignment is worth: the models, made of factors."""

@@ -1,1 +1,1 @@
-"""."""
+"""How parameters are learned."""

@@ -1,0 +1,215 @@
+"""The aligners that are compared: the peers as black boxes, and dovetail's recipes through its command line.
+
+Every aligner gets the same files and the same number of threads, and is timed from text to links in both
+directions.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+import environments
+from dovetail.alignments.alignments import Alignments
+from dovetail.alignments.combine import combiners
+from dovetail.errors import InputError
+from measure import CommandError, Measurement, run
+from texts import Text, read_test_links
+
+COMBINATIONS = ("forward", "reverse", "intersection", "union", "grow-diag", "grow-diag-final-and")
+OWN = "own"  # what the aligner puts out when nobody asks for a combination
+RUNNERS = Path(__file__).resolve().parent / "runners"
+WARMING_PAIRS = 50
+
+
+@dataclass(frozen=True)
+class Run:
+    """One timed run: its cost, and the test pairs' links by name of the combination."""
+
+    measurement: Measurement
+    links: dict[str, Alignments]
+
+
+class Aligner(Protocol):
+    name: str
+
+    def prepare(self, offline: bool) -> str:
+        """Make it ready to run; the version, for the report."""
+
+    def warm(self, text: Text, threads: int) -> None:
+        """What should not be timed."""
+
+    def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
+        """One timed run; what it writes goes to `folder`, which is its own."""
+
+
+# A peer's command: its environment, the text, the folder for `forward` and `reverse` (or `own`).
+Command = Callable[[Path, Text, Path], list[str | Path]]
+
+
+@dataclass
+class Peer:
+    """A package of PyPI in an environment of its own, run as a black box."""
+
+    name: str
+    package: str
+    command: Command
+    outputs: tuple[str, ...]  # the files it writes: ("forward", "reverse") or ("own",)
+    description: str
+    environment: Path | None = None
+
+    def prepare(self, offline: bool) -> str:
+        self.environment, found = environments.ensure(self.package, offline=offline)
+        return f"{self.package} {found}"
+
+    def warm(self, text: Text, threads: int) -> None:
+        """Compiled long ago: nothing to warm."""
+
+    def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
+        if self.environment is None:
+            raise RuntimeError(f"{self.name} was not prepared")
+        command = self.command(self.environment, text, folder)
+        measurement = run(command, environment=thread_settings(threads), timeout=timeout)
+        written = {name: read_test_links(folder / name, text) for name in self.outputs}
+        if OWN in written:
+            return Run(measurement, written)
+        forward, reverse = written["forward"], written["reverse"]
+        return Run(measurement, {name: combiners[name](forward, reverse) for name in COMBINATIONS})
+
+
+@dataclass
+class Recipe:
+    """A recipe of dovetail, run as anyone would run it: `dovetail align`.
+
+    The timed run trains, writes the recipe's own output and saves the model; the other combinations are then
+    made from the saved model, untimed.  `cold` gives every timed run an empty cache of compiled kernels.
+    """
+
+    recipe: str
+    program: str | None = None
+    cold: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"dovetail {self.recipe}"
+
+    def prepare(self, offline: bool) -> str:
+        beside = Path(sys.executable).with_name("dovetail")
+        self.program = self.program or (str(beside) if beside.exists() else shutil.which("dovetail"))
+        if self.program is None:
+            raise InputError(
+                "no command dovetail found", remedy="Install the project first: pip install -e ."
+            )
+        versions = ", ".join(f"{package} {version(package)}" for package in ("numba", "numpy"))
+        return f"dovetail {version('dovetail-align')} ({versions})"
+
+    def warm(self, text: Text, threads: int) -> None:
+        """A tiny run compiles the kernels, as an earlier run of the user's would have."""
+        if self.cold:
+            return
+        with tempfile.TemporaryDirectory(prefix="dovetail-warm-") as name:
+            folder = Path(name)
+            few = folder / "few.source", folder / "few.target"
+            for whole, part in zip((text.source, text.target), few, strict=True):
+                with whole.open(encoding="utf-8") as lines:
+                    part.write_text("".join(islice(lines, WARMING_PAIRS)), encoding="utf-8")
+            run(self._command(*few, folder / OWN, threads, "--save", folder / "model"))
+
+    def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
+        model = folder / "model"
+        command = self._command(text.source, text.target, folder / OWN, threads, "--save", model)
+        environment = thread_settings(threads)
+        if self.cold:
+            environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
+        measurement = run(command, environment=environment, timeout=timeout)
+        links = {OWN: read_test_links(folder / OWN, text)}
+        for combination in COMBINATIONS:
+            output = folder / combination
+            options = ("--load", model, "--combine", combination)
+            try:
+                run(self._command(text.source, text.target, output, threads, *options))
+            except CommandError as error:
+                # A bidirectional recipe has no two directions to combine, and says so.
+                print(f"{self.name}: no output for {combination}: {error}", file=sys.stderr)
+                continue
+            links[combination] = read_test_links(output, text)
+        shutil.rmtree(model, ignore_errors=True)
+        return Run(measurement, links)
+
+    def _command(
+        self, source: Path, target: Path, output: Path, threads: int, *options: str | Path
+    ) -> list[str | Path]:
+        # A loaded model brings its recipe along.
+        chosen = () if "--load" in options else ("--recipe", self.recipe)
+        words = (
+            self.program or "dovetail",
+            "align",
+            source,
+            target,
+            *chosen,
+            *options,
+            "--threads",
+            str(threads),
+        )
+        return [*words, "--quiet", "-o", output]
+
+
+def thread_settings(threads: int) -> dict[str, str]:
+    """All peers use OpenMP; the others keep numpy's libraries from taking more than their share."""
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return {name: str(threads) for name in names}
+
+
+def _eflomal(*options: str) -> Command:
+    def command(environment: Path, text: Text, folder: Path) -> list[str | Path]:
+        files = ("-s", text.source, "-t", text.target, "-f", folder / "forward", "-r", folder / "reverse")
+        return [environment / "bin" / "eflomal-align", *files, *options]
+
+    return command
+
+
+def _systran_align(environment: Path, text: Text, folder: Path) -> list[str | Path]:
+    python, script = environment / "bin" / "python", RUNNERS / "run_systran_align.py"
+    return [python, script, text.joined, text.source, text.target, folder / OWN]
+
+
+def _sil_thot(model: str) -> Command:
+    def command(environment: Path, text: Text, folder: Path) -> list[str | Path]:
+        python, script = environment / "bin" / "python", RUNNERS / "run_sil_thot.py"
+        return [python, script, model, text.source, text.target, folder / "forward", folder / "reverse"]
+
+    return command
+
+
+BOTH = ("forward", "reverse")
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Peer("eflomal", "eflomal", _eflomal(), BOTH, "default settings"),
+        Peer(
+            "eflomal-stem",
+            "eflomal",
+            _eflomal("--source-prefix", "5", "--target-prefix", "5"),
+            BOTH,
+            "words cut to 5 letters",
+        ),
+        Peer("systran-align", "systran-align", _systran_align, (OWN,), "fast_align's model with -d -o -v"),
+        Peer("sil-thot-hmm", "sil-thot", _sil_thot("hmm"), BOTH, "IBM-1, HMM: 5 iterations each"),
+        Peer("sil-thot-ibm4", "sil-thot", _sil_thot("ibm4"), BOTH, "IBM-1, HMM, IBM-4: 5 iterations each"),
+        Peer(
+            "sil-thot-fast-align",
+            "sil-thot",
+            _sil_thot("fast-align"),
+            BOTH,
+            "5 iterations, variational Bayes",
+        ),
+        Peer("sil-thot-eflomal", "sil-thot", _sil_thot("eflomal"), BOTH, "default settings"),
+    )
+}

@@ -1,0 +1,229 @@
+"""The Aligner: a recipe, a trained model, and what one does with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from dovetail.alignments.alignments import Alignment, Alignments
+from dovetail.alignments.assemble import assemble, sentence_scores
+from dovetail.alignments.combine import combiners
+from dovetail.bitext.cells import Cells, lay_out
+from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.decoding.decode import Wanted, decode
+from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, decoders
+from dovetail.engines import Threads
+from dovetail.errors import InputError
+from dovetail.models.lexicon import Lexicon, Smoothing, WordMap, Workspace
+from dovetail.models.storage import load_model, save_model
+from dovetail.recipes import Recipe, find_recipe
+from dovetail.training.monitor import Callback, Monitor
+from dovetail.training.train import Start, trainings
+
+CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
+
+
+class Aligner:
+    """Aligns the words of sentence pairs by a named recipe.
+
+    >>> aligner = Aligner("hmm", seed=1)
+    >>> aligner.fit(bitext)
+    >>> aligner.align(bitext)[0].links
+    [(0, 0), (1, 1)]
+
+    `threads` (default: all cores) never changes the result.  Further options override parts of the recipe: `decoder`,
+    `combine`, and everything in `dovetail.recipes.Options`.
+    """
+
+    def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
+        chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
+        self.recipe = chosen.with_options(options)
+        self._check_choices()
+        self.seed = seed
+        self.engine = Threads(threads)
+        self.text_options = TextOptions()
+        self.history: list[tuple[str, np.ndarray]] = []
+        self.model: Any = None
+        self.source_vocabulary = Vocabulary([])
+        self.target_vocabulary = Vocabulary([])
+        self._bitext: Bitext | None = None  # what was fitted, and its cells: aligning it again needs no look-up
+        self._cells: Cells | None = None
+        self._compact: Any = None
+
+    def _check_choices(self) -> None:
+        decoder = decoders[self.recipe.decoder]
+        combine = self.recipe.combine or decoder.default_combination
+        if combine == "soft-union":
+            if self.recipe.decoder != "posterior":
+                raise InputError(
+                    f"soft-union needs posteriors, not the decoder {self.recipe.decoder!r}",
+                    remedy="Choose the decoder posterior, or another combination.",
+                )
+        else:
+            combiners[combine]  # noqa: B018 (raises for an unknown name)
+
+    def fit(
+        self,
+        bitext: Bitext,
+        progress: Callback | None = None,
+        *,
+        warm_start: Aligner | str | PathLike[str] | None = None,
+        dictionary: Mapping[tuple[str, str], float] | None = None,
+    ) -> Aligner:
+        """Learn the recipe's model from a bitext.
+
+        `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
+        `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `progress` is
+        called with a `Progress`; an exception it raises cancels the training.
+        """
+        monitor = Monitor(progress, self.recipe.options.tolerance)
+        cells = self._lay_out(bitext)
+        start = self._start(bitext, cells, warm_start, dictionary)
+        model = trainings[self.recipe.training](
+            self.recipe.model, cells, start, self.recipe.options, self.engine, monitor
+        )
+        self.model, self._compact = model, None
+        self._bitext, self._cells = bitext, cells
+        self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
+        self.text_options = bitext.options
+        self.history = monitor.history
+        return self
+
+    def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
+        """Exactly one alignment for each pair of the bitext, in order."""
+        self._require_model()
+        monitor = Monitor(progress)
+        monitor.begin("align", 1, len(bitext))
+        if bitext is self._bitext and self._cells is not None:
+            return self._align_cells(bitext, self._cells, self.model, monitor)
+        words = WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary)
+        parts = []
+        for first in range(0, len(bitext), CHUNK_PAIRS):
+            part = bitext.part(first, min(first + CHUNK_PAIRS, len(bitext)))
+            cells = self._lay_out(part)
+            parts.append(self._align_cells(part, cells, self._transferred(cells, words), monitor))
+        return Alignments.concatenate(parts)
+
+    def align_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment:
+        """Align one pair, given as tokens or as strings that are cut as the training text was."""
+        return self.align(self._one_pair(source, target))[0]
+
+    def posteriors(self, source: str | Sequence[str], target: str | Sequence[str]) -> np.ndarray:
+        """Link probabilities (I, J) of one pair: the mean of the two directions'."""
+        forward, reverse = self.directional_posteriors(source, target)
+        return (forward + reverse) / 2
+
+    def directional_posteriors(
+        self, source: str | Sequence[str], target: str | Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """P(a_j = i) and P(b_i = j), both (I, J), of one pair."""
+        self._require_model()
+        pair = self._one_pair(source, target)
+        I, J = pair.lengths[0]
+        result = np.zeros((2, I, J), np.float32)
+        cells = self._lay_out(pair)
+        model = self._transferred(cells, WordMap.between(pair, self.source_vocabulary, self.target_vocabulary))
+        work = Workspace.for_cells(cells)
+        pieces = cells.pieces
+        for block in cells:
+            view = work.view(block)
+            model.lexicon.gather(cells, block, view, self.engine)
+            model.posteriors(cells, block, view, self.engine)
+            for p, line in zip(range(block.first, block.last), block.lines, strict=True):
+                shape = pieces.source_length[p], pieces.target_length[p]
+                (low, high), j0, i0 = pieces.target_core[p], pieces.target_offset[p], pieces.source_offset[p]
+                for direction, values in enumerate((view.forward, view.reverse)):
+                    values = values[line[2] : line[2] + shape[0] * shape[1]].reshape(shape)
+                    result[direction, i0 : i0 + shape[0], j0 + low : j0 + high] = values[:, low:high]
+        return result[0], result[1]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a directory: safetensors and JSON, no pickle."""
+        self._require_model()
+        save_model(
+            path,
+            self._compacted(),
+            self.source_vocabulary,
+            self.target_vocabulary,
+            {"recipe": self.recipe.to_dict(), "seed": self.seed, "text": self.text_options.to_dict()},
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
+        """Read a model directory; `options` override decoding choices of its recipe."""
+        model, source, target, about = load_model(path)
+        aligner = cls(Recipe.from_dict(about["recipe"]), seed=about["seed"], threads=threads, **options)
+        aligner.model = aligner._compact = model
+        aligner.source_vocabulary, aligner.target_vocabulary = source, target
+        aligner.text_options = TextOptions.from_dict(about["text"])
+        return aligner
+
+    def _require_model(self) -> None:
+        if self.model is None:
+            raise InputError("this aligner has no model yet", remedy="Call fit first, or load a saved model.")
+
+    def _one_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Bitext:
+        return Bitext.from_pairs([(source, target)], options=self.text_options)
+
+    def _lay_out(self, bitext: Bitext) -> Cells:
+        source, target = bitext.source, bitext.target
+        return lay_out(
+            source.ids,
+            source.offsets,
+            target.ids,
+            target.offsets,
+            len(source.vocabulary),
+            len(target.vocabulary),
+            self.engine,
+        )
+
+    def _compacted(self) -> Any:
+        if self._compact is None:
+            self._compact = self.model.with_lexicon(self.model.lexicon.compact())
+        return self._compact
+
+    def _transferred(self, cells: Cells, words: WordMap) -> Any:
+        compact = self._compacted()
+        return compact.with_lexicon(compact.lexicon.transfer(cells.slots, words, self.engine))
+
+    def _start(
+        self,
+        bitext: Bitext,
+        cells: Cells,
+        warm_start: Aligner | str | PathLike[str] | None,
+        dictionary: Mapping[tuple[str, str], float] | None,
+    ) -> Start:
+        lexicon, jumps = Lexicon.uniform(cells.slots, Smoothing()), None
+        if warm_start is not None:
+            other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
+            other._require_model()
+            words = WordMap.between(bitext, other.source_vocabulary, other.target_vocabulary)
+            lexicon = lexicon.primed_by(other._compacted().lexicon, words, self.engine)
+            jumps = getattr(other.model, "jumps", None)
+        if dictionary:
+            source, target = bitext.source.vocabulary, bitext.target.vocabulary
+            numbers = [(source.id(e), target.id(f), p) for (e, f), p in dictionary.items()]
+            lexicon = lexicon.primed_by_dictionary([entry for entry in numbers if min(entry[:2]) >= 0])
+        return Start(lexicon, jumps)
+
+    def _align_cells(self, bitext: Bitext, cells: Cells, model: Any, monitor: Monitor) -> Alignments:
+        kind = decoders[self.recipe.decoder]
+        decoder = kind(self.recipe.options.threshold)
+        combine = self.recipe.combine or kind.default_combination
+        lengths = bitext.source.lengths, bitext.target.lengths
+        single = {"soft-union": Wanted(EITHER, 0.5), "forward": Wanted(FORWARD, 0.0), "reverse": Wanted(REVERSE, 1.0)}
+        if combine in single:
+            wanted = [single[combine]]
+        else:
+            both = np.uint8(FORWARD | REVERSE)
+            wanted = [single["forward"], single["reverse"], Wanted(both, 0.0), Wanted(both, 1.0)]
+        found, scores = decode(model, cells, decoder, wanted, self.engine, monitor)
+        sets = [assemble(links, cells.pieces, *lengths) for links in found]
+        result = sets[0] if combine in single else combiners[combine](sets[0], sets[1], (sets[2], sets[3]))
+        totals = sentence_scores(scores, cells.pieces, len(bitext))
+        result.details = {"score_forward": totals[:, 0], "score_reverse": totals[:, 1]}
+        return result

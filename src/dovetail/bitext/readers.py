@@ -1,0 +1,337 @@
+"""Sentence pairs from files: two files of lines, one file of two columns, or a translation memory."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from lxml import etree
+
+from dovetail.bitext.text import MAGIC, StrPath, display_name, open_bytes, read_lines, reading_problem
+from dovetail.errors import InputError
+from dovetail.registry import Registry
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `read_pairs` was asked for; `lines` are the source's where they have been opened already."""
+
+    source: StrPath
+    target: StrPath | None = None
+    encoding_errors: str = "strict"
+    source_language: str | None = None
+    target_language: str | None = None
+    lines: Iterator[str] | None = None
+
+    def source_lines(self) -> Iterator[str]:
+        return read_lines(self.source, self.encoding_errors) if self.lines is None else self.lines
+
+
+@dataclass(frozen=True)
+class BitextFormat:
+    """One way to hold pairs: how many files, how to read them, and by what one of them is known."""
+
+    files: int
+    read: Callable[[Request], Iterator[Pair]]
+    suffixes: tuple[str, ...] = ()
+    recognises: Callable[[str], bool] = lambda line: False
+
+
+bitext_formats: Registry[BitextFormat] = Registry("bitext format")
+
+
+def read_pairs(
+    source: StrPath,
+    target: StrPath | None = None,
+    *,
+    format: str | None = None,
+    encoding_errors: str = "strict",
+    source_language: str | None = None,
+    target_language: str | None = None,
+) -> Iterator[Pair]:
+    """The (source, target) lines of a bitext as they stand in its files, one pair after the other.
+
+    Without `format`, two paths are two files of lines; one path is known by its name, else by its first line
+    that is not empty.  Either path may be `-`, standard input.  An empty side is an empty string.  The
+    languages choose among those of a translation memory; other formats do not need them.
+    """
+    request = Request(source, target, encoding_errors, source_language, target_language)
+    paths = [os.fspath(path) for path in (source, target) if path is not None]
+    if paths == ["-", "-"]:
+        raise InputError("both sides can't come from standard input", remedy="Name a file for one of them.")
+    if format is None:
+        format, request = _recognised(request)
+    chosen = bitext_formats[format]
+    if len(paths) < chosen.files:
+        raise InputError(
+            f"the format {format} needs a source and a target file",
+            path=display_name(source),
+            remedy="Name both.",
+        )
+    if len(paths) > chosen.files:
+        raise InputError(
+            f"the format {format} holds both sides in one file",
+            path=display_name(paths[1]),
+            remedy="Name one file, or leave the format out.",
+        )
+    return chosen.read(request)
+
+
+def _recognised(request: Request) -> tuple[str, Request]:
+    """The format of a request that names none, and the request with the lines opened to find out."""
+    if request.target is not None:
+        return "lines", request
+    path = Path(request.source)
+    if path.suffix.lower() in MAGIC:
+        path = path.with_suffix("")
+    for name, known in bitext_formats.items():
+        if path.suffix.lower() in known.suffixes:
+            return name, request
+    lines = request.source_lines()
+    seen: list[str] = []
+    for line in lines:
+        seen.append(line)
+        if line.strip():
+            break
+    request = replace(request, lines=chain(seen, lines))
+    first = seen[-1]
+    if not first.strip():
+        return "tsv", request  # blank lines only: pairs of empty sentences in any format
+    for name, known in bitext_formats.items():
+        if known.recognises(first):
+            return name, request
+    if re.match(r"\s*<(\?xml|tmx|!DOCTYPE)\b", first):
+        problem, remedy = "this looks like XML", "Pass --format tmx if it is a translation memory."
+    else:
+        problem = "expected source and target separated by a tab or by ' ||| '"
+        remedy = "Name a second file if this is one side of a bitext."
+    raise InputError(problem, path=display_name(request.source), line=len(seen), remedy=remedy)
+
+
+# Two files of lines
+
+
+def _read_two_files(request: Request) -> Iterator[Pair]:
+    assert request.target is not None
+    source_lines = request.source_lines()
+    target_lines = read_lines(request.target, request.encoding_errors)
+    for number, (source, target) in enumerate(zip_longest(source_lines, target_lines), 1):
+        if source is None or target is None:
+            longer, shorter = request.source, request.target
+            if source is None:
+                longer, shorter = shorter, longer
+            raise InputError(
+                f"no matching line in {display_name(shorter)} ({number - 1:,} lines)",
+                path=display_name(longer),
+                line=number,
+                remedy="Were blank lines removed on one side?",
+            )
+        yield source, target
+
+
+bitext_formats.add(
+    "lines", BitextFormat(2, _read_two_files), "two files: line n of one is translated by line n of the other"
+)
+
+
+# One file of two columns
+
+
+def _columns(split: Callable[[str], Pair | None], separator: str) -> Callable[[Request], Iterator[Pair]]:
+    """A reader of lines that `split` cuts into source and target, None where there is no separator."""
+
+    def read(request: Request) -> Iterator[Pair]:
+        for number, line in enumerate(request.source_lines(), 1):
+            pair = split(line)
+            if pair is None:
+                if line.strip():
+                    raise InputError(
+                        f"no {separator} between source and target",
+                        path=display_name(request.source),
+                        line=number,
+                        remedy="Every line needs both sides; either may be empty.",
+                    )
+                pair = "", ""
+            yield pair
+
+    return read
+
+
+def _split_tab(line: str) -> Pair | None:
+    columns = line.split("\t", 2)
+    return (columns[0], columns[1]) if len(columns) > 1 else None
+
+
+def _split_pipes(line: str) -> Pair | None:
+    # With a space at either end, every separator has one before and one behind, at the line's ends too; the
+    # one behind is left standing, so that it may also be the one before the next separator.
+    columns = re.split(r" \|\|\|(?= )", f" {line} ", maxsplit=2)
+    if len(columns) == 1:
+        return None
+    target = columns[1][1:] if len(columns) == 3 else columns[1][1:-1]
+    return columns[0][1:], target
+
+
+bitext_formats.add(
+    "tsv",
+    BitextFormat(1, _columns(_split_tab, "tab"), (".tsv", ".tab"), lambda line: _split_tab(line) is not None),
+    "one file: the first two columns between tabs; further ones are ignored",
+)
+bitext_formats.add(
+    "pipes",
+    BitextFormat(1, _columns(_split_pipes, "'|||'"), (), lambda line: _split_pipes(line) is not None),
+    "one file: source ||| target",
+)
+
+
+# Translation memories
+
+# These hold the codes of the program that the text came from; what `hi` and unknown elements hold is text.
+_NATIVE_CODES = ("{*}bpt", "{*}ept", "{*}ph", "{*}it", "{*}ut")
+_XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+def _read_tmx(request: Request) -> Iterator[Pair]:
+    """The pairs of a TMX file in bounded memory; units without a language are skipped, with one warning.
+
+    Languages are compared without regard to case, and `en` stands for `en-GB` too.  Those not asked for are
+    the first ones of the first unit that has two.
+    """
+    name = display_name(request.source)
+    wanted = _tag(request.source_language), _tag(request.target_language)
+    languages: Pair | None = None
+    units = skipped = 0
+    present: dict[str, None] = {}  # a set that keeps the order of arrival
+    with open_bytes(request.source) as handle:
+        try:
+            for segments in _units(_mended(handle, request.encoding_errors), name):
+                units += 1
+                present.update(dict.fromkeys(segments))
+                languages = languages or _languages(list(segments), *wanted)
+                source, target = (_segment(segments, language) for language in languages or ("", ""))
+                if source is None or target is None or source is target:
+                    skipped += 1
+                else:
+                    yield _text(source), _text(target)
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # every decompressor has exception classes of its own
+            raise reading_problem(request.source, error) from error
+    if not units:
+        raise InputError("no translation unit in it", path=name, remedy="Is this a TMX file?")
+    lacking = "two languages" if languages is None else f"both {languages[0]} and {languages[1]}"
+    if skipped == units:
+        raise InputError(
+            f"no unit has {lacking}", path=name, remedy=f"Its languages: {', '.join(present) or 'none'}."
+        )
+    if skipped:
+        warnings.warn(f"{name}: skipped {skipped:,} of {units:,} units, which lack {lacking}", stacklevel=2)
+
+
+bitext_formats.add(
+    "tmx", BitextFormat(1, _read_tmx, (".tmx",)), "one file: a translation memory (TMX 1.1 to 1.4)"
+)
+
+
+def _units(handle: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
+    """The `seg` elements of each unit by language, the first one of each, in order.
+
+    Nothing outside the file is ever fetched, and no entity is expanded but XML's own five: a reference to any
+    other stays as it is written.
+    """
+    units = etree.iterparse(
+        handle,
+        events=("end",),
+        tag="{*}tu",
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    try:
+        for _, unit in units:
+            segments: dict[str, Any] = {}
+            for variant in unit.iterchildren("{*}tuv"):
+                language = _tag(variant.get(_XML_LANGUAGE) or variant.get("lang"))
+                segment = variant.find("{*}seg")
+                if language is not None and segment is not None:
+                    segments.setdefault(language, segment)
+            yield segments
+            # What has been read goes, or the tree would grow to the size of the file.
+            unit.clear()
+            parent = unit.getparent()
+            while parent is not None and unit.getprevious() is not None:
+                del parent[0]
+    except etree.XMLSyntaxError as error:
+        # The exception may be a later consequence without a line; the parser's own log begins with the cause.
+        if not units.error_log:
+            raise InputError("the file is empty", path=name, remedy="Was it written to its end?") from error
+        cause = units.error_log[0]
+        remedy = "Find the fault with xmllint."
+        if "encoding" in cause.message:
+            remedy = "Convert the file to UTF-8, or pass --encoding-errors replace."
+        raise InputError(f"broken XML: {cause.message}", path=name, line=cause.line, remedy=remedy) from error
+
+
+def _tag(language: str | None) -> str | None:
+    return language.lower().replace("_", "-") if language else None
+
+
+def _matches(tag: str, language: str) -> bool:
+    return tag == language or tag.startswith(language + "-")
+
+
+def _languages(tags: list[str], source: str | None, target: str | None) -> Pair | None:
+    """The two languages to read, those not asked for chosen among a unit's tags; None where it has too few.
+
+    The chosen ones lose region and script where they differ without: a later unit may be in another English.
+    """
+    if source is not None and target is not None:
+        return source, target
+    free = [tag for tag in tags if not any(other and _matches(tag, other) for other in (source, target))]
+    if len(free) < (source, target).count(None):
+        return None
+    found = source or free.pop(0), target or free.pop(0)
+    primary = found[0].split("-")[0], found[1].split("-")[0]
+    if primary[0] == primary[1]:
+        return found
+    return source or primary[0], target or primary[1]
+
+
+def _segment(segments: dict[str, Any], language: str) -> Any:
+    if language in segments:
+        return segments[language]
+    return next((segment for tag, segment in segments.items() if _matches(tag, language)), None)
+
+
+def _text(segment: Any) -> str:
+    etree.strip_elements(segment, *_NATIVE_CODES, with_tail=False)
+    return re.sub("[\r\n\x85\u2028\u2029]+", " ", "".join(segment.itertext()))
+
+
+def _mended(handle: BinaryIO, encoding_errors: str) -> BinaryIO:
+    """An XML file in UTF-8 with the bytes that are not UTF-8 treated; libxml2 itself can only refuse them."""
+    if encoding_errors == "strict":
+        return handle
+    start = handle.peek(256) if isinstance(handle, io.BufferedReader) else b""
+    declared = re.match(rb"""[^>]*encoding\s*=\s*["']([^"']*)""", start)
+    utf8 = (
+        declared[1].upper() in (b"UTF-8", b"UTF8", b"US-ASCII", b"ASCII")
+        if declared
+        else b"\0" not in start[:4]
+    )
+    if not utf8 or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return handle
+    return cast(BinaryIO, codecs.EncodedFile(handle, "utf-8", "utf-8", encoding_errors))

@@ -1,0 +1,210 @@
+"""Files of text, as the rest of the house sees them: lines in, whole files out.
+
+A line ends at `\\n` or `\\r\\n` and nowhere else.  A lone `\\r`, U+2028 or U+0085 inside a sentence must not
+shift every later line of one side against the other: no `str.splitlines`, no universal newlines here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import errno
+import io
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from xopen import xopen
+
+from dovetail.errors import InputError
+
+StrPath = str | os.PathLike[str]
+
+ENCODING_ERRORS = ("strict", "replace", "ignore")
+
+# How each kind of compressed file starts, by the suffix that promises it.
+MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+
+_BUFFER_BYTES = 1 << 17
+
+
+def display_name(path: StrPath) -> str:
+    """How a message calls a file that is read: `-` is standard input."""
+    name = os.fspath(path)
+    return "standard input" if name == "-" else name
+
+
+@contextmanager
+def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
+    """The decompressed bytes of a file, or InputError; `-` is standard input, which stays open."""
+    # Standard input goes to xopen as a stream: its own "-" wants a file descriptor, and a notebook has none.
+    stream = sys.stdin.buffer if os.fspath(path) == "-" else None
+    try:
+        handle = cast(BinaryIO, xopen(path if stream is None else stream, "rb", threads=0))
+    except OSError as error:
+        raise reading_problem(path, error) from error
+    if handle is stream:
+        yield handle
+        return
+    with _buffered(handle) as reader:
+        yield reader
+
+
+def _buffered(handle: BinaryIO) -> BinaryIO:
+    """Python's gzip, bz2 and lzma files hand out lines by Python code; a reader in C on top is faster."""
+    if isinstance(handle, io.BufferedReader):
+        return handle
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, handle), _BUFFER_BYTES))
+
+
+def read_lines(path: StrPath, encoding_errors: str = "strict") -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; a last line that lacks one counts.
+
+    `-` is standard input; .gz .bz2 .xz .zst are read transparently.  A byte-order mark is removed, every
+    other character stays.  `encoding_errors` says what becomes of bytes that are not UTF-8: `strict` raises,
+    `replace` puts U+FFFD, `ignore` drops them.  Raises InputError for all that keeps the file from being read
+    to its end, and for an empty file.
+    """
+    if encoding_errors not in ENCODING_ERRORS:
+        raise InputError(
+            f"encoding errors can't be treated by {encoding_errors!r}",
+            remedy=f"Choose one of: {', '.join(ENCODING_ERRORS)}.",
+        )
+    number = 0
+    with open_bytes(path) as handle:
+        try:
+            for raw in handle:
+                if not number:
+                    raw = _without_mark(raw, path)
+                    if not raw:
+                        break  # the mark was all there is
+                number += 1
+                text = raw.decode("utf-8", encoding_errors)
+                if text[-1:] == "\n":
+                    text = text[:-2] if text[-2:] == "\r\n" else text[:-1]
+                yield text
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"not valid UTF-8 (byte 0x{error.object[error.start]:02x})",
+                path=display_name(path),
+                line=number,
+                remedy="Convert the file to UTF-8, or pass --encoding-errors replace.",
+            ) from error
+        except (InputError, MemoryError):
+            raise
+        except Exception as error:  # every decompressor has exception classes of its own
+            raise reading_problem(path, error, line=number + 1) from error
+    if not number:
+        raise InputError("the file is empty", path=display_name(path), remedy="Was it written to its end?")
+
+
+def _without_mark(first: bytes, path: StrPath) -> bytes:
+    """The first line without UTF-8's byte-order mark; after UTF-16's, no treatment of errors gives sense."""
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(
+            "this is UTF-16, not UTF-8",
+            path=display_name(path),
+            line=1,
+            remedy="Convert it: iconv -f UTF-16 -t UTF-8.",
+        )
+    return first.removeprefix(codecs.BOM_UTF8)
+
+
+def reading_problem(path: StrPath, error: Exception, line: int | None = None) -> InputError:
+    """What to tell the person whose file could not be opened, or not be read beyond some line."""
+    name = display_name(path)
+    if isinstance(error, OSError) and error.errno is not None:
+        if os.path.isdir(path):  # asked first: Windows calls it a lack of permission
+            return InputError("this is a directory", path=name, remedy="Name a file in it.")
+        if error.errno == errno.ENOENT:
+            return InputError("no such file", path=name, remedy="Check the path.")
+        if error.errno == errno.EACCES:
+            return InputError("no permission to read it", path=name, remedy="Check the file's permissions.")
+        return InputError(f"could not be read ({error.strerror})", path=name, line=line)
+    suffix = Path(path).suffix.lower()
+    if suffix in MAGIC and not _starts_with(path, MAGIC[suffix]):
+        return InputError(
+            f"the name ends in {suffix}, but the contents are something else",
+            path=name,
+            remedy="Give the file the suffix of what it holds.",
+        )
+    if isinstance(error, EOFError):
+        problem, remedy = "the compressed data end too early", "Was a copy or a download cut short?"
+    else:
+        problem, remedy = f"the compressed data are damaged ({error})", "Fetch or compress the file again."
+    return InputError(problem, path=name, line=line, remedy=remedy)
+
+
+def _starts_with(path: StrPath, magic: bytes) -> bool:
+    """Whether a file begins so; True too for one cut off within these bytes, and for a pipe."""
+    if not os.path.isfile(path):
+        return True
+    with open(path, "rb") as handle:
+        return magic.startswith(handle.read(len(magic)))
+
+
+@contextmanager
+def atomic_writer(path: StrPath) -> Iterator[TextIO]:
+    """A text handle (UTF-8, `\\n`) to a file that gets its name only when the block ends without exception.
+
+    Until then the text goes to a hidden file beside it, which any exception removes: nobody ever reads half a
+    file, and a failed run leaves what was there before.  A name in .gz .bz2 .xz .zst is compressed.  `-` is
+    standard output.  What is not a regular file (a pipe, /dev/null) is written in place: renaming would put a
+    file where it was.
+    """
+    if os.fspath(path) == "-":
+        with _standard_output() as handle:
+            yield handle
+        return
+    target = Path(os.path.realpath(path))  # the file behind a symbolic link: the link itself stays
+    if os.path.isdir(target):
+        raise InputError("this is a directory", path=path, remedy="Name a file in it.")
+    if not os.path.isdir(target.parent):
+        raise InputError("its directory does not exist", path=path, remedy=f"Create {target.parent} first.")
+    replaces = os.path.exists(target)
+    # The target's name comes last in the hidden one, for its suffix tells xopen how to compress.
+    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    in_place = replaces and not os.path.isfile(target)
+    try:
+        written = target if in_place else temporary
+        handle = cast(TextIO, xopen(written, "wt", threads=0, encoding="utf-8", newline="\n"))
+    except OSError as error:
+        raise InputError(
+            f"could not be written ({error.strerror})", path=path, remedy="Check the permissions there."
+        ) from error
+    if in_place:
+        with handle:
+            yield handle
+        return
+    try:
+        yield handle
+        handle.close()
+        if replaces:
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+    except BaseException:  # KeyboardInterrupt too
+        with suppress(Exception):  # closing flushes, which fails again on a full disk
+            handle.close()
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    """Standard output as UTF-8 with `\\n`, whatever the locale; BrokenPipeError where its reader has left.
+
+    It has its own buffer over the same descriptor, so nothing is left over that would fail once more at exit.
+    """
+    sys.stdout.flush()
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, AttributeError):  # a notebook, or a test that catches the output: no file behind it
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    with open(descriptor, "w", encoding="utf-8", newline="\n", closefd=False) as handle:
+        yield handle

@@ -1,0 +1,35 @@
+"""Words and their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+
+class Vocabulary:
+    """Word types of one side, numbered in order of first appearance, with how often each was seen."""
+
+    def __init__(self, words: Iterable[str], counts: np.ndarray | None = None) -> None:
+        self.words = list(words)
+        self.counts = np.zeros(len(self.words), np.int64) if counts is None else counts
+        self._ids: dict[str, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __getitem__(self, number: int) -> str:
+        return self.words[number]
+
+    def id(self, word: str) -> int:
+        """The word's number, -1 for a word never seen."""
+        if self._ids is None:  # made on demand: training never looks a word up
+            self._ids = {known: number for number, known in enumerate(self.words)}
+        return self._ids.get(word, -1)
+
+    def numbers_in(self, other: Vocabulary) -> np.ndarray:
+        """For each word here its number in `other`, -1 where `other` lacks it (int32)."""
+        return np.fromiter((other.id(word) for word in self.words), np.int32, len(self.words))

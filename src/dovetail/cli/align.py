@@ -1,0 +1,139 @@
+"""`dovetail align`: two text files in, links out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dovetail.cli.options import (
+    Names,
+    combination_names,
+    decoder_names,
+    format_names,
+    reading,
+    recipe_names,
+    text_options,
+)
+from dovetail.errors import InputError
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target", required=False)
+@click.option("-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output, .gz .zst work.")
+@click.option("--recipe", type=Names("name", recipe_names), help="Which recipe (see `dovetail recipes`).  [default: default]")
+@click.option("--decoder", type=Names("name", decoder_names), help="How links are chosen.  [default: the recipe's]")
+@click.option("--combine", type=Names("name", combination_names), help="How two directions become one, or which one alone.")
+@click.option("--threshold", type=click.FloatRange(0, 1), help="Posterior a link must exceed: the precision/recall knob.")
+@click.option("--format", "format_", type=Names("name", format_names), default="pharaoh", show_default=True, help="Output.")
+@click.option("--probabilities", is_flag=True, help="Write i-j:p, a probability with each link.")
+@click.option("--on-whitespace", is_flag=True, help="Report links on the input's whitespace tokens, not the tokenizer's.")
+@click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
+@click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
+@click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
+@click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
+@click.option("--option", "settings", multiple=True, metavar="NAME=VALUE", help="Any option of the recipe, e.g. hmm_iterations=3.")
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.  [default: all cores]")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of recipes that sample.")
+@click.option("--quiet", is_flag=True, help="No progress, no notes.")
+@text_options
+def align(source: str, target: str | None, **values: Any) -> None:
+    """Align the words of a bitext.
+
+    SOURCE and TARGET are text files with one sentence a line, line n translating line n; or SOURCE alone is a
+    tab-separated, ` ||| ` or TMX file.  One of them may be - for standard input; .gz .bz2 .xz .zst are read as they
+    are.  Writes exactly one line of links a pair, such as `0-0 1-2` (source-target, counted from 0).
+    """
+    from dovetail.aligner import Aligner
+    from dovetail.alignments.formats import alignment_formats, write_alignments
+    from dovetail.alignments.whitespace import on_whitespace_tokens
+    from dovetail.bitext.corpus import read_bitext
+    from dovetail.bitext.text import atomic_writer
+    from dovetail.cli.progress import progress_bars, say
+
+    quiet = values["quiet"]
+    options = reading(values)
+    changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
+    changes |= _settings(values["settings"])
+    if values["load"] and (values["save"] or values["warm_start"] or values["dictionary"]):
+        raise click.UsageError("--load aligns with a finished model: --save, --warm-start and --dictionary need training.")
+    if values["load"] and values["recipe"]:
+        raise click.UsageError("--load brings its own recipe: drop --recipe.")
+    format_ = "probabilities" if values["probabilities"] and values["format_"] == "pharaoh" else values["format_"]
+    keep_text = alignment_formats[format_].needs_text or values["on_whitespace"]
+
+    if values["load"]:
+        aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
+        options |= {
+            "tokenizer": aligner.text_options.tokenizer,
+            "lower": aligner.text_options.normaliser.lower,
+            "form": aligner.text_options.normaliser.form,
+        }
+    else:
+        aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
+    bitext = read_bitext(source, target, keep_text=keep_text, **options)
+    with atomic_writer(values["output"]) as handle:
+        with progress_bars(quiet) as callback:
+            if not values["load"]:
+                dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
+                say_compiling(quiet)
+                aligner.fit(bitext, callback, warm_start=values["warm_start"], dictionary=dictionary)
+            if values["save"]:
+                aligner.save(values["save"])
+            result, text = aligner.align(bitext, callback), bitext.text
+        if values["on_whitespace"]:
+            result, text = on_whitespace_tokens(result, bitext)
+        write_alignments(handle, result, format_, text)
+    say(f"{len(result):,} pairs, {len(result.source):,} links", quiet)
+
+
+def say_compiling(quiet: bool) -> None:
+    """A first run compiles; say so once, before the silence."""
+    from dovetail.cli.progress import say
+    from dovetail.kernels import compiled_before
+
+    if not compiled_before():
+        say("First run: compiling the kernels, which takes some seconds. Later runs start at once.", quiet)
+
+
+def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE as Python values: numbers and true/false where they look like it."""
+    result: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--option")
+        result[name.replace("-", "_")] = _value(value)
+    return result
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _dictionary(path: str) -> dict[tuple[str, str], float]:
+    from dovetail.bitext.text import read_lines
+
+    entries: dict[tuple[str, str], float] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        columns = line.split("\t")
+        if not line.strip():
+            continue
+        try:
+            probability = float(columns[2]) if len(columns) > 2 else 0.5
+            if len(columns) not in (2, 3) or not 0 < probability <= 1:
+                raise ValueError
+        except ValueError:
+            raise InputError(
+                "not a dictionary entry", path=path, line=number, remedy="Expected: source TAB target [TAB probability]."
+            ) from None
+        entries[columns[0], columns[1]] = probability
+    return entries

@@ -1,0 +1,115 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Names(click.ParamType):
+    """One of a registry's names; the registry is imported only when a value or the help is asked for."""
+
+    def __init__(self, kind: str, load: Callable[[], Iterable[str]]) -> None:
+        self.name = kind
+        self._load = load
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        names = list(self._load())
+        if value not in names:
+            self.fail(f"{value!r} is not one of: {', '.join(names)}.", parameter, context)
+        return value
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        return self.name.upper()
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(name) for name in self._load() if name.startswith(incomplete)]
+
+
+def recipe_names() -> list[str]:
+    from dovetail.recipes import PRESETS, recipes
+
+    return [*PRESETS, *recipes]
+
+
+def decoder_names() -> list[str]:
+    from dovetail.decoding.marks import decoders
+
+    return list(decoders)
+
+
+def combination_names() -> list[str]:
+    from dovetail.alignments.combine import combiners
+
+    return ["soft-union", *combiners]
+
+
+def format_names() -> list[str]:
+    from dovetail.alignments.formats import alignment_formats
+
+    return list(alignment_formats)
+
+
+def bitext_format_names() -> list[str]:
+    from dovetail.bitext.readers import bitext_formats
+
+    return list(bitext_formats)
+
+
+def tokenizer_names() -> list[str]:
+    from dovetail.bitext.tokenize import tokenizers
+
+    return list(tokenizers)
+
+
+def text_options(command: F) -> F:
+    """How to read a bitext."""
+    for decorate in reversed(
+        [
+            click.option(
+                "--input-format",
+                type=Names("format", bitext_format_names),
+                help="lines (two files), tsv, pipes (` ||| `) or tmx.  [default: by name and first line]",
+            ),
+            click.option("--source-language", metavar="LANG", help="Language of the source side in a TMX file."),
+            click.option("--target-language", metavar="LANG", help="Language of the target side in a TMX file."),
+            click.option("--lower", is_flag=True, help="Ignore case (the text itself is left as it is)."),
+            click.option(
+                "--form",
+                type=click.Choice(["NFC", "NFD", "NFKC", "NFKD"]),
+                help="Compare words in this Unicode normal form.",
+            ),
+            click.option(
+                "--tokenizer",
+                type=Names("name", tokenizer_names),
+                default="whitespace",
+                show_default=True,
+                help="How raw text is cut: whitespace (already tokenised), unicode, icu.",
+            ),
+            click.option(
+                "--encoding-errors",
+                type=click.Choice(["strict", "replace"]),
+                default="strict",
+                show_default=True,
+                help="What to do about bytes that are not UTF-8.",
+            ),
+        ]
+    ):
+        command = decorate(command)
+    return command
+
+
+def reading(values: dict[str, Any]) -> dict[str, Any]:
+    """The `text_options` among a command's values, as `read_bitext` takes them; removes them from `values`."""
+    options = {name: values.pop(name) for name in ("lower", "form", "tokenizer", "encoding_errors")}
+    options["format"] = values.pop("input_format")
+    for name in ("source_language", "target_language"):
+        if (language := values.pop(name)) is not None:
+            options[name] = language
+    return options

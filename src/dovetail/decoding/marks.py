@@ -1,0 +1,127 @@
+"""Decoders: each marks, on every cell of a block, which links it takes.
+
+A decoder is called twice for a block: `before` while the workspace holds translation probabilities, `after` once it
+holds posteriors.  It marks links of the forward direction, of the reverse direction, and (where it can) of the two
+taken together.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any, Protocol
+
+import numpy as np
+
+from dovetail.bitext.cells import Block, Cells
+from dovetail.engines import Threads
+from dovetail.kernels import links as links_kernels
+from dovetail.kernels import viterbi as viterbi_kernels
+from dovetail.kernels.viterbi import EITHER, FORWARD, REVERSE
+from dovetail.models.hmm import HMM
+from dovetail.models.ibm1 import IBM1
+from dovetail.models.lexicon import Workspace
+from dovetail.registry import Registry
+
+__all__ = ["EITHER", "FORWARD", "REVERSE", "Decoder", "PosteriorThreshold", "Viterbi", "decoders"]
+
+
+class Decoder(Protocol):
+    """Marks links; `default_combination` names how its two directions become one when nobody says."""
+
+    default_combination: str
+
+    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        """Look at translation probabilities."""
+
+    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        """Look at posteriors."""
+
+
+decoders: Registry[Any] = Registry("decoder")
+
+
+class PosteriorThreshold:
+    """Links whose posterior exceeds the threshold: minimum Bayes risk, with the threshold as the knob (Graça, sec. 2.3)."""
+
+    default_combination = "soft-union"
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        self.threshold = np.float32(threshold)
+
+    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        pass
+
+    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        engine.map(
+            lambda first, last: links_kernels.mark_threshold(
+                first, last, block.lines, work.forward, work.reverse, self.threshold, marks
+            ),
+            block.shards,
+        )
+
+
+class Viterbi:
+    """The single best path of each direction; the threshold does not apply."""
+
+    default_combination = "grow-diag-final-and"
+
+    def __init__(self, threshold: float = 0.5) -> None:
+        pass
+
+    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        _mark_best_paths(model, cells, block, work, marks, engine)
+
+    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+        pass
+
+
+decoders.add("posterior", PosteriorThreshold, "links whose posterior probability exceeds a threshold")
+decoders.add("viterbi", Viterbi, "the best path of each direction")
+
+
+@singledispatch
+def _mark_best_paths(
+    model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+) -> None:
+    raise TypeError(f"{type(model).__name__} has no best path")
+
+
+@_mark_best_paths.register
+def _(model: IBM1, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    engine.map(
+        lambda first, last: viterbi_kernels.mark_ibm1(
+            first,
+            last,
+            block.lines,
+            cells.source_ids,
+            cells.target_ids,
+            model.lexicon.null_forward,
+            model.lexicon.null_reverse,
+            work.forward,
+            work.reverse,
+            marks,
+        ),
+        block.shards,
+    )
+
+
+@_mark_best_paths.register
+def _(model: HMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    weights = [array for jumps in model.jumps for array in jumps.expand(cells.longest)]
+    engine.map(
+        lambda first, last: viterbi_kernels.mark_hmm(
+            first,
+            last,
+            block.lines,
+            cells.source_ids,
+            cells.target_ids,
+            model.lexicon.null_forward,
+            model.lexicon.null_reverse,
+            work.forward,
+            work.reverse,
+            model.null,
+            *weights,
+            marks,
+        ),
+        block.shards,
+    )

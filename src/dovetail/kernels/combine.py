@@ -1,0 +1,249 @@
+"""Two directions' links into one set, for packed pairs (Och and Ney 2003; Koehn et al. 2003).
+
+The links of a pair are kept as sorted lists, never as an I x J matrix, so that one enormous pair costs no
+more memory than its links.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+
+INTERSECTION, UNION, GROW_DIAG, GROW_DIAG_FINAL, GROW_DIAG_FINAL_AND = range(5)
+
+IN_FORWARD = 1
+IN_REVERSE = 2
+
+LEFT_OUT, FRESH, SETTLED = range(3)  # fresh: taken, but its neighbours have not been looked at yet
+
+# Koehn's order: the four that share a side with the link, then the four diagonal ones.
+NEIGHBOUR_ROW = np.array([-1, 0, 1, 0, -1, -1, 1, 1])
+NEIGHBOUR_COLUMN = np.array([0, -1, 0, 1, -1, 1, -1, 1])
+
+
+@kernel
+def well_formed(source, target, start, stop, I, J):
+    """Whether the links start..stop-1 lie inside I x J, strictly ascending by (i, j)."""
+    i_before, j_before = -1, -1
+    for k in range(start, stop):
+        i, j = source[k], target[k]
+        if i < 0 or j < 0 or i >= I or j >= J or i < i_before or (i == i_before and j <= j_before):
+            return False
+        i_before, j_before = i, j
+    return True
+
+
+@kernel
+def merge(
+    forward_source,
+    forward_target,
+    forward_probability,
+    f,
+    f_stop,
+    reverse_source,
+    reverse_target,
+    reverse_probability,
+    r,
+    r_stop,
+    row,
+    column,
+    mean,
+    member,
+):
+    """The union of one pair's two sorted link lists, written to row, column, mean and member.  Returns its
+    size.
+
+    mean = (P(a_j = i) + P(b_i = j)) / 2, where a direction without the link counts 0; member says which have
+    it.
+    """
+    size = 0
+    while f < f_stop or r < r_stop:
+        if f == f_stop:
+            order = 1
+        elif r == r_stop:
+            order = -1
+        else:
+            order = forward_source[f] - reverse_source[r]
+            if order == 0:
+                order = forward_target[f] - reverse_target[r]
+        total = 0.0
+        member[size] = 0
+        if order <= 0:
+            row[size], column[size] = forward_source[f], forward_target[f]
+            total += forward_probability[f]
+            member[size] |= IN_FORWARD
+            f += 1
+        if order >= 0:
+            row[size], column[size] = reverse_source[r], reverse_target[r]
+            total += reverse_probability[r]
+            member[size] |= IN_REVERSE
+            r += 1
+        mean[size] = 0.5 * total
+        size += 1
+    return size
+
+
+@kernel
+def find(column, start, stop, j):
+    """The index of j in the ascending column[start:stop], or -1."""
+    while stop - start > 8:  # a row holds a link or two as a rule: bisect only the long ones
+        middle = (start + stop) // 2
+        if column[middle] <= j:
+            start = middle
+        else:
+            stop = middle
+    for k in range(start, stop):
+        if column[k] == j:
+            return k
+    return -1
+
+
+@kernel
+def grow_diag(row, column, size, I, J, row_start, taken, row_covered, column_covered):
+    """GROW-DIAG: from the links marked FRESH, add neighbours in the union whose row or column is uncovered.
+
+    The description scans all links in order again and again until a whole scan adds nothing.  But a link
+    needs to be looked at only once: a neighbour refused then has its row and its column covered, and covered
+    they stay.  So a scan looks at fresh links alone and starts at the first one that the scan before left
+    behind its back.
+    """
+    row_start[: I + 1] = 0
+    for k in range(size):
+        row_start[row[k] + 1] += 1
+    for i in range(I):
+        row_start[i + 1] += row_start[i]
+    first = 0
+    while first < size:
+        start, first = first, size
+        for k in range(start, size):
+            if taken[k] != FRESH:
+                continue
+            taken[k] = SETTLED
+            for d in range(8):
+                i, j = row[k] + NEIGHBOUR_ROW[d], column[k] + NEIGHBOUR_COLUMN[d]
+                if i < 0 or j < 0 or i >= I or j >= J or (row_covered[i] and column_covered[j]):
+                    continue
+                neighbour = find(column, row_start[i], row_start[i + 1], j)
+                if neighbour >= 0:
+                    taken[neighbour] = FRESH
+                    row_covered[i] = column_covered[j] = True
+                    if neighbour < k:
+                        first = min(first, neighbour)
+
+
+@kernel
+def final(row, column, size, member, side, both, taken, row_covered, column_covered):
+    """FINAL: add, in order, one side's links whose row or column (`both`: row and column) is uncovered."""
+    for k in range(size):
+        if taken[k] != LEFT_OUT or not member[k] & side:
+            continue
+        row_free, column_free = not row_covered[row[k]], not column_covered[column[k]]
+        if (row_free and column_free) if both else (row_free or column_free):
+            taken[k] = SETTLED
+            row_covered[row[k]] = column_covered[column[k]] = True
+
+
+@kernel
+def combine(
+    rule,
+    forward_offsets,
+    forward_source,
+    forward_target,
+    forward_probability,
+    reverse_offsets,
+    reverse_source,
+    reverse_target,
+    reverse_probability,
+    source_lengths,
+    target_lengths,
+    offsets,
+    source,
+    target,
+    probability,
+):
+    """Combine every pair by `rule` (one of the constants above) into offsets, source, target and probability.
+
+    The last three must have room for every link of both directions (of one direction for the intersection).
+    Returns -1, or the first pair whose links are out of order or out of bounds; what was written is then
+    incomplete.  O(links log links) a pair, whatever its length.
+    """
+    pairs = len(offsets) - 1
+    room, longest_source, longest_target = 0, 0, 0
+    for n in range(pairs):
+        links = forward_offsets[n + 1] - forward_offsets[n] + reverse_offsets[n + 1] - reverse_offsets[n]
+        room = max(room, links)
+        longest_source = max(longest_source, source_lengths[n])
+        longest_target = max(longest_target, target_lengths[n])
+    row = np.empty(room, np.int32)
+    column = np.empty(room, np.int32)
+    mean = np.empty(room, np.float32)
+    member = np.empty(room, np.int8)
+    taken = np.empty(room, np.int8)
+    row_start = np.empty(longest_source + 1, np.int64)
+    row_covered = np.zeros(longest_source, np.bool_)
+    column_covered = np.zeros(longest_target, np.bool_)
+
+    written = 0
+    offsets[0] = 0
+    for n in range(pairs):
+        f, f_stop = forward_offsets[n], forward_offsets[n + 1]
+        r, r_stop = reverse_offsets[n], reverse_offsets[n + 1]
+        I, J = source_lengths[n], target_lengths[n]
+        if not (
+            well_formed(forward_source, forward_target, f, f_stop, I, J)
+            and well_formed(reverse_source, reverse_target, r, r_stop, I, J)
+        ):
+            return n
+        size = merge(
+            forward_source,
+            forward_target,
+            forward_probability,
+            f,
+            f_stop,
+            reverse_source,
+            reverse_target,
+            reverse_probability,
+            r,
+            r_stop,
+            row,
+            column,
+            mean,
+            member,
+        )
+        for k in range(size):
+            taken[k] = FRESH if rule == UNION or member[k] == IN_FORWARD | IN_REVERSE else LEFT_OUT
+        if rule >= GROW_DIAG:
+            row_covered[:I] = False
+            column_covered[:J] = False
+            for k in range(size):
+                if taken[k] != LEFT_OUT:
+                    row_covered[row[k]] = column_covered[column[k]] = True
+            grow_diag(row, column, size, I, J, row_start, taken, row_covered, column_covered)
+        if rule >= GROW_DIAG_FINAL:
+            both = rule == GROW_DIAG_FINAL_AND
+            final(row, column, size, member, IN_FORWARD, both, taken, row_covered, column_covered)
+            final(row, column, size, member, IN_REVERSE, both, taken, row_covered, column_covered)
+        for k in range(size):
+            if taken[k] != LEFT_OUT:
+                source[written], target[written], probability[written] = row[k], column[k], mean[k]
+                written += 1
+        offsets[n + 1] = written
+    return -1
+
+
+@kernel
+def look_up(
+    offsets, source, target, given_offsets, given_source, given_target, given_probability, probability
+):
+    """probability[k] = what the given links, sorted like the others, say of link k; 0 for what they lack."""
+    for n in range(len(offsets) - 1):
+        g, g_stop = given_offsets[n], given_offsets[n + 1]
+        for k in range(offsets[n], offsets[n + 1]):
+            i, j = source[k], target[k]
+            while g < g_stop and (given_source[g] < i or (given_source[g] == i and given_target[g] < j)):
+                g += 1
+            if g < g_stop and given_source[g] == i and given_target[g] == j:
+                probability[k] = given_probability[g]
+            else:
+                probability[k] = 0.0

@@ -1,0 +1,88 @@
+"""Which word types ever stand in the same sentence pair: one slot for each such pair of types, without sorting cells."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+
+RANK_LIMIT = 65535  # ranks are uint16; a longer row is dense and needs none
+
+
+@kernel
+def sort_by_word(words, n_words):
+    """Counting sort: positions of `words` in order of word, first come first within a word; and where each word starts."""
+    starts = np.zeros(n_words + 1, np.int64)
+    for k in range(len(words)):
+        starts[words[k] + 1] += 1
+    for word in range(n_words):
+        starts[word + 1] += starts[word]
+    order = np.empty(len(words), np.int32)
+    filled = starts[:-1].copy()
+    for k in range(len(words)):
+        word = words[k]
+        order[filled[word]] = k
+        filled[word] += 1
+    return order, starts
+
+
+@kernel
+def rank_cells(
+    first_word,
+    last_word,
+    order,
+    word_starts,
+    row_piece,
+    piece_row,
+    piece_cell,
+    target_start,
+    target_length,
+    target_ids,
+    n_targets,
+    bound,
+    rank,
+):
+    """Ranks of the cells of source words first_word..last_word - 1 among their word's partners.
+
+    A row is one source token of one piece; its J cells are consecutive.  Walks each word's rows in corpus order and
+    numbers its target words as they first appear, so frequent partners get low ranks and lie close together.  Writes
+    `rank` for each cell, returns the partners of all the words, concatenated, and how many each word has.  A word with
+    more than RANK_LIMIT partners gets a dense row instead: one slot for every target word, found by its id.
+    """
+    seen = np.full(n_targets, -1, np.int32)  # base + rank of each target word; older bases mean "not seen by this word"
+    partners = np.empty(bound, np.int32)
+    lengths = np.empty(last_word - first_word, np.int64)
+    used = 0
+    base = 0
+    for word in range(first_word, last_word):
+        first = used
+        for k in range(word_starts[word], word_starts[word + 1]):
+            row = order[k]
+            piece = row_piece[row]
+            J = target_length[piece]
+            start = target_start[piece]
+            cell = piece_cell[piece] + (row - piece_row[piece]) * J
+            for j in range(J):
+                f = target_ids[start + j]
+                if seen[f] < base:
+                    seen[f] = base + used - first
+                    partners[used] = f
+                    used += 1
+                rank[cell + j] = seen[f] - base
+        if used - first > RANK_LIMIT:
+            for f in range(n_targets):
+                partners[first + f] = f
+            used = first + n_targets
+        lengths[word - first_word] = used - first
+        base += used - first
+    return partners[:used].copy(), lengths
+
+
+@kernel
+def row_words(source_ids, source_start, source_length, piece_row, row_piece, words):
+    """The piece and the source word of each row, pieces in order."""
+    for piece in range(len(source_start)):
+        first = piece_row[piece]
+        for i in range(source_length[piece]):
+            row_piece[first + i] = piece
+            words[first + i] = source_ids[source_start[piece] + i]

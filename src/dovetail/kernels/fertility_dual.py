@@ -1,0 +1,223 @@
+"""Dual ascent for the fertility HMM: the chain and the rows bargain over the emissions until they agree, or nearly.
+
+Quirk (2013), section 2.2: D(share) = max over paths of chain score + sum over rows of the row's best, where the chain scores
+cell (r, j) with emission - share and row r with share.  D bounds every alignment's score from above, for any share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+from dovetail.kernels.fertility_chain import best_path, forward, list_live
+from dovetail.kernels.fertility_local import alignment_score, climb
+from dovetail.kernels.fertility_prune import prune
+from dovetail.kernels.fertility_rows import best_row, list_cells
+
+_MOMENTUM = 0.7
+_RADIUS = 7  # of the swaps in local search
+_STEEP = 1e4  # a slope that only a forbidden count explains
+
+
+@kernel
+def aim_above(score, tolerance):
+    """What an upper bound must exceed to leave room for a better alignment."""
+    return score + tolerance * max(1.0, abs(score)) if score > -np.inf else score
+
+
+@kernel
+def start(emission, transition, log_null, fertility, first, live_link, live_null, share, path, part):
+    """A first alignment, into `path`, and first shares: each row's slope of fertility at its count there, and `part` of the emission.
+
+    The chain then knows what one link more or less is worth near that alignment; on trained models this saves about half
+    of the iterations that an even split of the emission needs.  Returns the alignment's score.
+    """
+    J, R = emission.shape
+    links = np.empty((J, R + 1), np.int32)
+    nulls = np.empty((J, R + 1), np.int32)
+    active = np.empty((J + 1, R + 1), np.int32)
+    enter = np.empty((J, R))
+    delta = np.empty((J + 1, R))
+    counts = np.empty(R, np.int64)
+    list_live(live_link, live_null, links, nulls, active)
+    path[:] = 0
+    if forward(emission, transition, log_null, links, nulls, active, enter, delta) > -np.inf:
+        best_path(emission, transition, log_null, live_null, active, delta, path)
+    score = climb(path, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS)
+    share[:, :] = 0.0
+    slope = np.zeros(R)
+    for r in range(first, R):
+        c = counts[r]
+        n = 0
+        for d in range(max(c, 1), min(c + 1, J) + 1):
+            step = fertility[r, d - 1] - fertility[r, d]
+            if abs(step) < _STEEP:
+                slope[r] += step
+                n += 1
+        if n > 0:
+            slope[r] /= n
+    for j in range(J):
+        top = -np.inf
+        for r in range(R):
+            top = max(top, emission[j, r])
+        for r in range(first, R):
+            if emission[j, r] > -np.inf:
+                share[j, r] = slope[r] + part * (emission[j, r] - top)
+    return score
+
+
+@kernel
+def ascend(
+    emission,
+    transition,
+    transition_to,
+    log_null,
+    fertility,
+    first,
+    low,
+    high,
+    live_link,
+    live_null,
+    share,
+    incumbent,
+    score,
+    tolerance,
+    iterations,
+    usage,
+):
+    """At most `iterations` steps on the shares, in place; live cells and counts are pruned, `incumbent` improved on the way.
+
+    Polyak steps with momentum: d = (path - rows' picks) + 0.7 d, share += gamma (D - score) / |d|^2 d; gamma starts at 1
+    and shrinks by 0.8 after ten iterations without a better bound.  Returns the bound on what is still live, the
+    incumbent's score and the iterations used; `usage` (J, R) counts how often the paths used each cell.
+    """
+    J, R = emission.shape
+    links = np.empty((J, R + 1), np.int32)
+    nulls = np.empty((J, R + 1), np.int32)
+    active = np.empty((J + 1, R + 1), np.int32)
+    cells = np.empty((R, J + 1), np.int32)
+    enter = np.empty((J, R))
+    delta = np.empty((J + 1, R))
+    beta = np.empty((J + 1, R))
+    counts = np.empty(R, np.int64)
+    path = np.zeros(J, np.int32)
+    candidate = np.zeros(J, np.int32)
+    value = np.zeros(R)  # each row's best score
+    wanted = np.zeros(R, np.int64)  # and its count
+    drift = np.zeros((J, R))
+    moving = np.ones(R, np.uint8)  # rows whose shares have changed since they were last maximized
+    chain = emission - share
+    kept = share.copy()
+    usage[:, :] = 0.0
+
+    list_live(live_link, live_null, links, nulls, active)
+    list_cells(links, nulls, cells)
+    for r in range(first, R):
+        high[r] = min(high[r], cells[r, 0])
+    bound = np.inf
+    aim = aim_above(score, tolerance)
+    gamma = 1.0
+    stale = 0
+    last_gap = np.inf
+    used = 0
+    while used < iterations:
+        used += 1
+        dual = forward(chain, transition, log_null, links, nulls, active, enter, delta)
+        for r in range(first, R):
+            if moving[r]:
+                value[r], wanted[r] = best_row(fertility, share, low, high, cells, r)
+            dual += value[r]
+        if dual < bound:
+            bound = dual
+            kept[:, :] = share
+            stale = 0
+        else:
+            stale += 1
+            if stale == 10:
+                gamma *= 0.8
+                stale = 0
+        if not dual > aim:
+            break
+
+        best_path(chain, transition, log_null, live_null, active, delta, path)
+        reached = alignment_score(path, emission, transition, log_null, fertility, counts)
+        candidate[:] = path
+        norm = _turn(path, counts, wanted, cells, drift, moving, first)
+        for j in range(J):
+            usage[j, path[j]] += 1.0
+        if used <= 3 or used % 5 == 0:
+            reached = climb(candidate, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS)
+        if reached > score:
+            score = reached
+            incumbent[:] = candidate
+            aim = aim_above(score, tolerance)
+            if not dual > aim:
+                break
+
+        # With no alignment known yet, or a forbidding one, a nat a word stands in for the gap.
+        gap = min(dual - score, J + 0.5 * abs(dual))
+        step = gamma * gap / norm if norm > 0.0 else 0.0
+        if gap < 0.8 * last_gap or used % 10 == 0:
+            last_gap = gap
+            if prune(
+                chain,
+                share,
+                transition,
+                transition_to,
+                log_null,
+                fertility,
+                first,
+                low,
+                high,
+                live_link,
+                live_null,
+                links,
+                nulls,
+                active,
+                cells,
+                enter,
+                delta,
+                beta,
+                aim,
+            ):
+                for r in range(first, R):
+                    value[r], wanted[r] = best_row(fertility, share, low, high, cells, r)
+        for r in range(first, R):
+            if moving[r]:
+                for k in range(1, cells[r, 0] + 1):
+                    j = cells[r, k]
+                    share[j, r] += step * drift[j, r]
+                    chain[j, r] = emission[j, r] - share[j, r]
+    share[:, :] = kept
+    return bound, score, used
+
+
+@kernel
+def _turn(path, counts, wanted, cells, drift, moving, first):
+    """The new direction, drift = (path's cells - rows' cells) + 0.7 drift, and its squared length.
+
+    Rows that agree with the path and have stopped moving are passed over: late in the ascent that is nearly all of them.
+    """
+    J, R = drift.shape
+    norm = 0.0
+    for r in range(first, R):
+        agree = counts[r] == wanted[r]
+        for k in range(1, wanted[r] + 1):
+            agree = agree and path[cells[r, k]] == r
+        if agree and not moving[r]:
+            continue
+        still = agree
+        for k in range(1, cells[r, 0] + 1):
+            j = cells[r, k]
+            x = _MOMENTUM * drift[j, r]
+            if path[j] == r:
+                x += 1.0
+            if k <= wanted[r]:
+                x -= 1.0
+            if abs(x) < 1e-3:
+                x = 0.0
+            drift[j, r] = x
+            norm += x * x
+            still = still and x == 0.0
+        moving[r] = not still
+    return norm

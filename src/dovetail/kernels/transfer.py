@@ -1,0 +1,66 @@
+"""A trained lexicon for other text: look every co-occurring pair of the new text up in the old rows."""
+
+from __future__ import annotations
+
+from dovetail.kernels import kernel
+
+
+@kernel
+def look_up(
+    first,
+    last,
+    row_start,
+    target,
+    source_number,
+    target_number,
+    twin,
+    old_row_start,
+    old_target,
+    old_table,
+    missing,
+    unseen,
+    both_unseen,
+    same,
+    table,
+):
+    """Fill `table` for the slots of new source words first..last - 1.
+
+    `source_number` and `target_number` map new words to old ones, -1 for words never seen; old rows are sorted by target
+    word.  A pair of known words that never met gets `missing`, a pair with one unseen word `unseen`, with two
+    `both_unseen`, or `same` if they are spelled alike (`twin[e]` is the target word spelled like e).
+    """
+    for e in range(first, last):
+        old_e = source_number[e]
+        for slot in range(row_start[e], row_start[e + 1]):
+            f = target[slot]
+            old_f = target_number[f]
+            forward = missing
+            reverse = missing
+            if old_e < 0 and old_f < 0:
+                forward = same if twin[e] == f else both_unseen
+                reverse = forward
+            elif old_e < 0 or old_f < 0:
+                forward = unseen
+                reverse = unseen
+            else:
+                low = old_row_start[old_e]
+                high = old_row_start[old_e + 1]
+                while low < high:
+                    middle = (low + high) // 2
+                    if old_target[middle] < old_f:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < old_row_start[old_e + 1] and old_target[low] == old_f:
+                    forward = old_table[low, 0]
+                    reverse = old_table[low, 1]
+            table[slot, 0] = forward
+            table[slot, 1] = reverse
+
+
+@kernel
+def look_up_null(number, old, unseen, table):
+    """NULL's entries for new words."""
+    for word in range(len(number)):
+        table[word] = old[number[word]] if number[word] >= 0 else unseen
+

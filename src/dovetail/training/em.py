@@ -1,0 +1,37 @@
+"""Expectation-maximisation (Dempster et al. 1977), both directions at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dovetail.bitext.cells import Cells
+from dovetail.engines import Threads
+from dovetail.models.lexicon import Workspace
+from dovetail.training.monitor import Monitor
+
+
+def expect(model: Any, cells: Cells, work: Workspace, engine: Threads, monitor: Monitor) -> Any:
+    """E-step: the counts that the model's factors want, block after block, shards added in order."""
+    counts = model.zero_counts(cells)
+    for block in cells:
+        view = work.view(block)
+        model.lexicon.gather(cells, block, view, engine)
+        scores, parts = model.posteriors(cells, block, view, engine, counting=True)
+        model.lexicon.scatter(cells, block, view, counts.lexicon, engine)
+        for part in parts:
+            counts.add_shard(part)
+        counts.log_likelihood += scores.sum(axis=0)
+        monitor.worked(block.last - block.first)
+    return counts
+
+
+def fit(model: Any, cells: Cells, engine: Threads, iterations: int, monitor: Monitor) -> Any:
+    """EM: counts from every block, then each factor re-estimates itself."""
+    work = Workspace.for_cells(cells)
+    monitor.begin(model.name, iterations, len(cells.pieces))
+    for _ in range(iterations):
+        counts = expect(model, cells, work, engine, monitor)
+        model = model.reestimate(counts, engine)
+        if monitor.iterated(counts.log_likelihood).converged:
+            break
+    return model

@@ -1,0 +1,396 @@
+"""The benchmark measures what it says, and scores the lines that belong to test."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import stat
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+
+import aligners  # noqa: E402
+import environments  # noqa: E402
+import peers  # noqa: E402
+from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
+from dovetail.errors import InputError  # noqa: E402
+from measure import CommandError, Measurement, machine_facts, medians, run  # noqa: E402
+from report import results_table, section, spread_line  # noqa: E402
+from results import Result, paired  # noqa: E402
+from texts import Task, find_set, read_test_links, write_text  # noqa: E402
+
+MEGABYTE = 1_000_000
+
+
+def python(code: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", code, *arguments]
+
+
+# What a command costs
+
+
+def test_wall_time_is_the_time_that_passes_and_sleep_costs_no_cpu():
+    cost = run(python("import time; time.sleep(0.5)"))
+    assert 0.5 <= cost.wall < 5
+    assert cost.cpu < 0.4
+
+
+BUSY = "import time\nwhile time.process_time() < 0.4: pass"
+
+
+def test_cpu_time_counts_what_grandchildren_used():
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-I', '-S', '-c', {BUSY!r}], check=True)"
+    assert 0.4 <= run(python(code)).cpu < 2
+
+
+def test_peak_memory_is_the_childs_and_not_the_callers():
+    held = np.ones(300 * MEGABYTE // 8)  # every page touched: this process is now large
+    assert run(python("pass")).peak_memory < 60 * MEGABYTE
+    assert held[0] == 1
+
+
+def test_peak_memory_is_the_largest_process_of_the_tree():
+    allocate = "b = bytearray(b'x') * 100_000_000"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {allocate!r}], check=True)"
+    assert 100 * MEGABYTE <= run(python(code)).peak_memory < 200 * MEGABYTE
+
+
+def test_a_command_that_fails_is_reported_with_its_last_words():
+    with pytest.raises(CommandError, match="status 3: no such corpus"):
+        run(python("import sys; print('no such corpus', file=sys.stderr); sys.exit(3)"))
+
+
+def test_a_command_that_does_not_exist_is_reported():
+    with pytest.raises(CommandError, match="could not be started"):
+        run(["/no/such/program"])
+
+
+def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path):
+    alive = tmp_path / "alive"
+    beat = "import sys, time\nwhile True: open(sys.argv[1], 'a').write('x'); time.sleep(0.05)"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {beat!r}, sys.argv[1]])"
+    with pytest.raises(CommandError, match="stopped after 1 seconds"):
+        run(python(code, str(alive)), timeout=1)
+    size = alive.stat().st_size
+    time.sleep(0.3)
+    assert alive.stat().st_size == size
+
+
+def test_environment_reaches_the_command():
+    run(
+        python("import os; assert os.environ['OMP_NUM_THREADS'] == '3'"),
+        environment=aligners.thread_settings(3),
+    )
+
+
+def test_medians_are_taken_number_by_number():
+    runs = [Measurement(1.0, 9.0, 30), Measurement(3.0, 7.0, 10), Measurement(2.0, 8.0, 20)]
+    assert medians(runs) == Measurement(2.0, 8.0, 20)
+
+
+def test_machine_facts_name_cores_and_cpu():
+    facts = machine_facts()
+    assert facts["cores"] >= 1
+    assert facts["cpu"]
+
+
+# The text
+
+
+@pytest.fixture
+def task(tmp_path) -> Task:
+    """Three training pairs, of which one has an empty side, one dev pair, two test pairs."""
+    folder = tmp_path / "data" / "en-fr-tiny"
+    folder.mkdir(parents=True)
+    with lzma.open(folder / "train.en.xz", "wt", encoding="utf-8") as handle:
+        handle.write("the house\n\nthe ||| flower\n")
+    with lzma.open(folder / "train.fr.xz", "wt", encoding="utf-8") as handle:
+        handle.write("la maison\nvide\nla fleur\n")
+    (folder / "dev.en").write_text("a house\n")
+    (folder / "dev.fr").write_text("une maison\n")
+    (folder / "test.en").write_text("the  flower\na house now\n")
+    (folder / "test.fr").write_text("la\u00a0fleur bleue\nune maison\n", encoding="utf-8")
+    (folder / "test.gold").write_text("0-0 1?1\n0-0 1-1\n")
+    return find_set("en-fr-tiny", tmp_path / "data")
+
+
+def test_test_lines_come_last_and_keep_their_words(task, tmp_path):
+    text = write_text(task, tmp_path)
+    assert text.source.read_text().splitlines() == [
+        "the house",
+        "the | flower",
+        "a house",
+        "the flower",
+        "a house now",
+    ]
+    assert text.target.read_text().splitlines()[3] == "la_fleur bleue"
+    assert text.joined.read_text().splitlines()[1] == "the | flower ||| la fleur"
+    assert (text.pairs, text.train_pairs, text.lines) == (5, 2, [3, 4])
+    assert text.lengths == [(2, 2), (3, 2)]
+    assert len(text.gold) == 2
+
+
+def test_only_the_first_pairs_are_trained_on(task, tmp_path):
+    text = write_text(Task(task.name, task.train, task.test, task.gold, None, pairs=1), tmp_path)
+    assert text.source.read_text().splitlines() == ["the house", "the flower", "a house now"]
+    assert text.lines == [1, 2]
+
+
+def test_a_test_pair_with_an_empty_side_counts_but_is_not_aligned(task, tmp_path):
+    task.test[1].write_text("la fleur\n\n")
+    task.gold.write_text("0-0 1?1\n\n")
+    text = write_text(task, tmp_path)
+    assert text.lines == [3, None]
+    (tmp_path / "links").write_text("\n\n\n0-0 1-1\n")
+    assert [pair.links for pair in read_test_links(tmp_path / "links", text)] == [[(0, 0), (1, 1)], []]
+
+
+def test_sides_of_different_length_are_refused(task, tmp_path):
+    task.test[0].write_text("the flower\na house\nand more\n")
+    with pytest.raises(InputError, match=r"test.en, line 3: no matching line in test.fr"):
+        write_text(task, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("0-0\n" * 4, "4 lines of links for 5 pairs"),
+        ("0-0\n" * 4 + "3-0\n", r"line 5: link 3-0 outside a pair of 3 x 2 words"),
+        ("0-0\n" * 3 + "0:0\n0-0\n", r"line 4: '0:0' is not a link"),
+    ],
+)
+def test_links_that_cannot_belong_to_the_text_are_refused(task, tmp_path, lines, problem):
+    text = write_text(task, tmp_path)
+    (tmp_path / "links").write_text(lines)
+    with pytest.raises(InputError, match=problem):
+        read_test_links(tmp_path / "links", text)
+
+
+def test_a_set_uses_its_sample_as_long_as_that_suffices(tmp_path):
+    folder = tmp_path / "en-fr-x"
+    folder.mkdir()
+    (folder / "sample100k.en.xz").touch()
+    assert find_set("en-fr-x:100000", tmp_path).train[0].name == "sample100k.en.xz"
+    assert find_set("en-fr-x:100001", tmp_path).train[0].name == "train.en.xz"
+    assert find_set("en-fr-x", tmp_path).train[1].name == "train.fr.xz"
+    assert find_set("en-fr-x:5", tmp_path).pairs == 5
+    with pytest.raises(InputError, match="not a number of pairs"):
+        find_set("en-fr-x:many", tmp_path)
+    with pytest.raises(InputError, match="no set 'en-de-x'"):
+        find_set("en-de-x:5", tmp_path)
+
+
+# The aligners
+
+DIAGONAL = """
+import sys
+source, target, forward, reverse = sys.argv[1:]
+for name, shift in ((forward, 0), (reverse, 1)):
+    with open(source) as one, open(target) as other, open(name, "w") as out:
+        for a, b in zip(one, other):
+            n = min(len(a.split()), len(b.split()))
+            out.write(" ".join(f"{i}-{i}" for i in range(shift, n)) + "\\n")
+"""
+
+# Stands in for the command line of dovetail: links on the diagonal; refuses `--combine union`, as a recipe
+# that has no two directions would.
+PROGRAM = f"""#!{sys.executable}
+import argparse, pathlib, sys
+parser = argparse.ArgumentParser()
+for name in ("align", "source", "target"):
+    parser.add_argument(name)
+for name in ("--recipe", "--combine", "--threads", "--save", "--load"):
+    parser.add_argument(name)
+parser.add_argument("-o")
+parser.add_argument("--quiet", action="store_true")
+options = parser.parse_args()
+assert options.threads == "2"
+if options.save:
+    assert options.recipe == "default"
+    pathlib.Path(options.save).mkdir()
+else:
+    assert pathlib.Path(options.load).is_dir()
+if options.combine == "union":
+    sys.exit("no two directions to combine")
+with open(options.source) as one, open(options.target) as other, open(options.o, "w") as out:
+    for a, b in zip(one, other):
+        n = min(len(a.split()), len(b.split()))
+        out.write(" ".join(f"{{i}}-{{i}}" for i in range(n)) + "\\n")
+"""
+
+
+@pytest.fixture
+def diagonal() -> Peer:
+    def command(environment, text, folder):
+        return python(
+            DIAGONAL, str(text.source), str(text.target), str(folder / "forward"), str(folder / "reverse")
+        )
+
+    return Peer("diagonal", "none", command, ("forward", "reverse"), "a stand-in", environment=Path())
+
+
+@pytest.fixture
+def program(tmp_path) -> str:
+    path = tmp_path / "dovetail"
+    path.write_text(PROGRAM)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_peers_two_directions_are_combined_and_scored(task, tmp_path, diagonal):
+    text = write_text(task, tmp_path)
+    links = diagonal.align(text, tmp_path, threads=2, timeout=60).links
+    assert set(links) == set(COMBINATIONS)
+    assert links["forward"][0].links == [(0, 0), (1, 1)]
+    assert links["intersection"][1].links == [(1, 1)]
+    assert links["union"][1].links == [(0, 0), (1, 1)]
+    result = Result("diagonal", "none 1")
+    result.add(diagonal.align(text, tmp_path, 2, 60), text.gold)
+    assert result.value("forward", "aer") == 0
+    # |A| = 2, |S| = 3, of which one sure link of the two is found, both are possible.
+    assert result.value("intersection", "aer") == pytest.approx(1 - (1 + 2) / (2 + 3))
+    assert result.best() == "forward"
+
+
+def test_a_recipe_runs_through_the_command_line_and_leaves_out_what_it_cannot_combine(
+    task, tmp_path, program, capsys
+):
+    text = write_text(task, tmp_path)
+    recipe = Recipe("default", program)
+    recipe.warm(text, 2)
+    links = recipe.align(text, tmp_path, 2, 60).links
+    assert set(links) == {OWN, *COMBINATIONS} - {"union"}
+    assert "no output for union" in capsys.readouterr().err
+
+
+def test_the_whole_command_writes_tables_and_json(task, tmp_path, diagonal, program, monkeypatch, capsys):
+    monkeypatch.setitem(PEERS, "diagonal", diagonal)
+    monkeypatch.setattr(diagonal, "prepare", lambda offline: "diagonal 1", raising=False)
+    page, numbers = tmp_path / "page.md", tmp_path / "numbers.json"
+    files = {
+        "--source": task.train[0],
+        "--target": task.train[1],
+        "--test-source": task.test[0],
+        "--test-target": task.test[1],
+        "--gold": task.gold,
+        "--output": page,
+        "--json": numbers,
+        "--dovetail": program,
+    }
+    options = [str(word) for pair in files.items() for word in pair]
+    assert (
+        peers.main([*options, "--peers", "diagonal", "--recipes", "default", "--repeat", "2", "--pairs", "2"])
+        == 0
+    )
+    assert page.read_text() == capsys.readouterr().out
+    assert "| dovetail default against |" in page.read_text()
+    report = json.loads(numbers.read_text())["tasks"][0]
+    assert report["train_pairs"] == 1  # of the first two, one has an empty side
+    assert [aligner["name"] for aligner in report["aligners"]] == ["diagonal", "dovetail default"]
+    assert [len(aligner["runs"]) for aligner in report["aligners"]] == [2, 2]
+    assert report["comparisons"][0]["difference"] == 0
+
+
+def test_one_aligners_failure_does_not_lose_the_others(task, tmp_path, diagonal):
+    broken = Peer("broken", "none", lambda *_: python("raise SystemExit('out of luck')"), (OWN,), "", Path())
+    settings = peers.Settings(repeat=2)
+    versions = {"broken": "0", "diagonal": "1"}
+    text, results = peers.compare_aligners(task, [broken, diagonal], versions, settings)
+    assert "out of luck" in results[0].failure
+    assert len(results[1].measurements) == 2
+    assert "failed" in section(task, text, results, settings)
+
+
+def test_usage_errors_say_what_to_do(capsys):
+    assert peers.main(["--peers", "--recipes"]) == 2
+    assert "Pass --set NAME:PAIRS" in capsys.readouterr().err
+    assert peers.main(["--source", "x.en"]) == 2
+    assert "needs five files" in capsys.readouterr().err
+
+
+def test_a_missing_peer_is_refused_offline(tmp_path):
+    with pytest.raises(InputError, match="Run once without --offline"):
+        environments.ensure("eflomal", offline=True, root=tmp_path)
+
+
+def test_the_stem_variant_of_eflomal_cuts_words_to_five_letters(task, tmp_path):
+    text = write_text(task, tmp_path)
+    command = PEERS["eflomal-stem"].command(Path("home"), text, tmp_path)
+    assert command[:3] == [Path("home/bin/eflomal-align"), "-s", text.source]
+    assert command[-4:] == ["--source-prefix", "5", "--target-prefix", "5"]
+
+
+# The tables
+
+
+def result(name: str, aers: list[float], wall: float = 1.0) -> Result:
+    """An aligner whose union has these AERs, one a round: so many of 100 links and sure links are right."""
+    made = Result(name, "1", [Measurement(wall, 2 * wall, 50 * MEGABYTE)] * len(aers))
+    right = [round(100 * (1 - aer)) for aer in aers]
+    made.counts["union"] = [
+        np.array([[50, 50, n // 2, n // 2], [50, 50, n - n // 2, n - n // 2]]) for n in right
+    ]
+    made.counts["forward"] = [np.array([[50, 50, 0, 0]] * 2)] * len(aers)
+    return made
+
+
+def test_the_table_shows_medians_and_the_best_output_in_bold():
+    table = results_table([result("peer", [0.10, 0.30, 0.12])]).splitlines()
+    assert table[0].startswith("| aligner | wall s | CPU s | peak MB | own | forward |")
+    assert table[2].startswith(
+        "| peer | 1.0 | 2.0 | 50 | – | 100.0 (0.0/0.0) | – | – | **12.0** (88.0/88.0) |"
+    )
+    assert len({line.count("|") for line in table}) == 1
+
+
+def test_the_round_with_the_median_stands_for_all_in_the_paired_test():
+    judged, other = result("judged", [0.05]), result("other", [0.10, 0.30, 0.12])
+    ((_, comparison),) = paired(judged, [other])
+    assert (comparison.first, comparison.second) == (pytest.approx(0.05), pytest.approx(0.12))
+
+
+def test_the_spread_is_told_only_where_there_is_one():
+    assert spread_line([result("still", [0.1, 0.1])]) is None
+    assert "moving 10.0 to 30.0" in spread_line([result("still", [0.1]), result("moving", [0.1, 0.3])])
+
+
+# The peers themselves, where they are installed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(PEERS))
+def test_an_installed_peer_finds_the_links_of_a_word_for_word_text(name, tmp_path):
+    """And so that its positions count from 0 and its links are source first: the text is not symmetric."""
+    peer = PEERS[name]
+    if environments.installed_version(peer.package, environments.ENVIRONMENTS / peer.package) is None:
+        pytest.skip(f"{peer.package} is not installed: python benchmarks/peers.py installs it")
+    peer.prepare(offline=True)
+    text = write_text(word_for_word(tmp_path), tmp_path)
+    done = Result(name, "")
+    done.add(peer.align(text, tmp_path, threads=2, timeout=120), text.gold)
+    assert done.value(done.best(), "aer") < 0.1
+
+
+def word_for_word(folder: Path, pairs: int = 60, test_pairs: int = 20) -> Task:
+    """Sentences of made-up words with one translation each; the last source word comes first."""
+    generator = np.random.default_rng(1)
+    source, target, gold = [], [], []
+    for _ in range(pairs + test_pairs):
+        words = generator.choice(25, size=generator.integers(3, 7), replace=False).tolist()
+        n = len(words)
+        source.append(" ".join(f"s{word}" for word in words))
+        target.append(" ".join(f"t{word}" for word in [words[-1], *words[:-1]]))
+        gold.append(" ".join([*(f"{i}-{i + 1}" for i in range(n - 1)), f"{n - 1}-0"]))
+    files = {}
+    for side, lines in (("source", source), ("target", target), ("gold", gold)):
+        for part, chosen in (("train", lines[:pairs]), ("test", lines[pairs:])):
+            files[part, side] = folder / f"{part}.{side}"
+            files[part, side].write_text("".join(f"{line}\n" for line in chosen))
+    train = files["train", "source"], files["train", "target"]
+    return Task("made-up", train, (files["test", "source"], files["test", "target"]), files["test", "gold"])

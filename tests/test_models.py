@@ -1,0 +1,193 @@
+"""E-steps and best paths against enumeration, on tiny sentences with made-up parameters."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.bitext.cells import lay_out
+from dovetail.decoding.marks import FORWARD, REVERSE, Viterbi
+from dovetail.engines import Threads
+from dovetail.models.hmm import HMM
+from dovetail.models.ibm1 import IBM1
+from dovetail.models.jumps import Jumps
+from dovetail.models.lexicon import Lexicon, Workspace
+from dovetail.training import em
+from dovetail.training.monitor import Monitor
+
+ENGINE = Threads(1)
+
+
+def cells_of(pairs, **options):
+    """Pairs of lists of word numbers, laid out."""
+    sides = []
+    for side in range(2):
+        ids = np.array([word for pair in pairs for word in pair[side]], np.int32)
+        offsets = np.cumsum([0] + [len(pair[side]) for pair in pairs]).astype(np.int64)
+        sides.append((ids, offsets, int(ids.max(initial=-1)) + 1))
+    (source, s_offsets, n_sources), (target, t_offsets, n_targets) = sides
+    return lay_out(source, s_offsets, target, t_offsets, n_sources, n_targets, ENGINE, **options)
+
+
+def random_lexicon(cells, seed):
+    generator = np.random.default_rng(seed)
+    lexicon = Lexicon.uniform(cells.slots)
+    lexicon.table[:] = generator.uniform(0.01, 1, lexicon.table.shape)
+    lexicon.null_forward[:] = generator.uniform(0.01, 1, len(lexicon.null_forward))
+    lexicon.null_reverse[:] = generator.uniform(0.01, 1, len(lexicon.null_reverse))
+    return lexicon
+
+
+def entries(lexicon, source, target):
+    """t(f | e) and t(e | f) as (I, J) matrices."""
+    result = np.zeros((2, len(source), len(target)))
+    for i, e in enumerate(source):
+        low, high = lexicon.slots.row_start[e], lexicon.slots.row_start[e + 1]
+        for j, f in enumerate(target):
+            (slot,) = low + np.flatnonzero(lexicon.slots.target[low:high] == f)
+            result[:, i, j] = lexicon.table[slot]
+    return result
+
+
+def random_jumps(seed, window=2):
+    generator = np.random.default_rng(seed)
+    return Jumps(generator.uniform(0.05, 1, 2 * window + 2), generator.uniform(0.05, 1, window + 2))
+
+
+def weight_functions(jumps):
+    window = jumps.window
+    return (
+        lambda d: jumps.weights[d + window] if abs(d) <= window else jumps.weights[-1],
+        lambda i: jumps.start[min(i, window + 1)],
+    )
+
+
+def joints(model, source, target):
+    """The joint of an alignment in the forward and in the reverse direction, as naive functions."""
+    forward, reverse = entries(model.lexicon, source, target)
+    nulls = model.lexicon.null_forward[list(target)], model.lexicon.null_reverse[list(source)]
+    if isinstance(model, IBM1):
+        return (
+            lambda a: naive.ibm1_joint(a, forward, nulls[0]),
+            lambda a: naive.ibm1_joint(a, reverse.T, nulls[1]),
+        )
+    weights = [weight_functions(jumps) for jumps in model.jumps]
+    return (
+        lambda a: naive.hmm_joint(a, forward, nulls[0], *weights[0], model.null),
+        lambda a: naive.hmm_joint(a, reverse.T, nulls[1], *weights[1], model.null),
+    )
+
+
+sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
+bitexts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4)
+
+
+def models(cells, seed):
+    lexicon = random_lexicon(cells, seed)
+    return IBM1(lexicon), HMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@given(pairs=bitexts, seed=st.integers(0, 1000), block_cells=st.sampled_from([1, 20, 1 << 20]))
+@settings(deadline=None, max_examples=40)
+def test_posteriors_equal_enumerated_ones_in_both_directions(kind, pairs, seed, block_cells):
+    cells = cells_of(pairs, block_cells=block_cells)
+    model = models(cells, seed)[kind]
+    work = Workspace.for_cells(cells)
+    for block in cells:
+        view = work.view(block)
+        model.lexicon.gather(cells, block, view, ENGINE)
+        scores, _ = model.posteriors(cells, block, view, ENGINE, counting=True)
+        for n, line in enumerate(block.lines):
+            source, target = pairs[block.first + n]
+            I, J = len(source), len(target)
+            forward, reverse = joints(model, source, target)
+            links, nulls, likelihood = naive.posteriors(forward, I, J)
+            piece = slice(line[2], line[2] + I * J)
+            assert view.forward[piece].reshape(I, J) == pytest.approx(links, abs=2e-6)
+            assert view.null_forward[line[1] : line[1] + J] == pytest.approx(nulls, abs=2e-6)
+            assert scores[n, 0] == pytest.approx(np.log(likelihood), rel=1e-5, abs=1e-5)
+            links, nulls, likelihood = naive.posteriors(reverse, J, I)
+            assert view.reverse[piece].reshape(I, J) == pytest.approx(links.T, abs=2e-6)
+            assert view.null_reverse[line[0] : line[0] + I] == pytest.approx(nulls, abs=2e-6)
+            assert scores[n, 1] == pytest.approx(np.log(likelihood), rel=1e-5, abs=1e-5)
+
+
+@given(pairs=bitexts, seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=30)
+def test_expected_counts_equal_enumerated_ones(pairs, seed):
+    cells = cells_of(pairs)
+    model = models(cells, seed)[1]
+    counts = em.expect(model, cells, Workspace.for_cells(cells), ENGINE, Monitor())
+    links = np.zeros((len(cells.slots), 2))
+    longest = cells.longest
+    jump, start = np.zeros((2, 2 * longest + 1)), np.zeros((2, longest))
+    for source, target in pairs:
+        I, J = len(source), len(target)
+        forward, reverse = joints(model, source, target)
+        cell_posteriors = naive.posteriors(forward, I, J)[0], naive.posteriors(reverse, J, I)[0].T
+        for i, e in enumerate(source):
+            low = cells.slots.row_start[e]
+            row = list(cells.slots.target[low : cells.slots.row_start[e + 1]])
+            for j, f in enumerate(target):
+                for direction in range(2):
+                    links[low + row.index(f), direction] += cell_posteriors[direction][i, j]
+        for direction, (joint, states, steps) in enumerate(((forward, I, J), (reverse, J, I))):
+            moves, first = naive.expected_moves(joint, states, steps)
+            start[direction, :states] += first
+            for before in range(states):
+                for i in range(states):
+                    jump[direction, longest + i - before] += moves[before, i]
+    assert counts.lexicon.slots == pytest.approx(links, abs=1e-5)
+    for direction in range(2):
+        assert counts.jumps[direction].jump[0] == pytest.approx(jump[direction], abs=1e-5)
+        assert counts.jumps[direction].start[0] == pytest.approx(start[direction], abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@given(pairs=bitexts, seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=40)
+def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
+    cells = cells_of(pairs)
+    model = models(cells, seed)[kind]
+    work = Workspace.for_cells(cells)
+    (block,) = cells.blocks
+    view, marks = work.view(block), np.zeros(block.cells, np.uint8)
+    model.lexicon.gather(cells, block, view, ENGINE)
+    Viterbi().before(model, cells, block, view, marks, ENGINE)
+    for n, line in enumerate(block.lines):
+        source, target = pairs[n]
+        I, J = len(source), len(target)
+        marked = marks[line[2] : line[2] + I * J].reshape(I, J)
+        for joint, matrix, shape in zip(
+            joints(model, source, target),
+            ((marked & FORWARD) > 0, ((marked & REVERSE) > 0).T),
+            ((I, J), (J, I)),
+            strict=True,
+        ):
+            assert (matrix.sum(axis=0) <= 1).all()
+            path = tuple(int(column.argmax()) if column.any() else naive.NULL for column in matrix.T)
+            assert joint(path) == pytest.approx(naive.best(joint, *shape)[1], rel=1e-5)
+
+
+@given(pairs=bitexts, seed=st.integers(0, 1000), kind=st.integers(0, 1))
+@settings(deadline=None, max_examples=40)
+def test_em_never_lowers_the_likelihood(pairs, seed, kind):
+    cells = cells_of(pairs)
+    monitor = Monitor()
+    em.fit(models(cells, seed)[kind], cells, ENGINE, 8, monitor)
+    history = np.array([scores for _, scores in monitor.history])
+    # The first E-step belongs to made-up entries that are no distribution; from the second on EM must climb.
+    gains = np.diff(history[1:], axis=0)
+    assert (gains >= -1e-4 * np.abs(history[2:])).all()
+
+
+def test_em_on_one_unambiguous_pair_of_sentences_learns_the_translations():
+    pairs = [([0, 1], [0, 1]), ([0, 2], [0, 2]), ([1, 2], [1, 2])]
+    cells = cells_of(pairs)
+    model = em.fit(IBM1(Lexicon.uniform(cells.slots)), cells, ENGINE, 30, Monitor())
+    forward, _ = entries(model.lexicon, [0, 1], [0, 1])
+    assert forward[0, 0] > 0.8 > 0.2 > forward[0, 1]
