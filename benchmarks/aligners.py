@@ -104,9 +104,7 @@ class Recipe:
         beside = Path(sys.executable).with_name("dovetail")
         self.program = self.program or (str(beside) if beside.exists() else shutil.which("dovetail"))
         if self.program is None:
-            raise InputError(
-                "no command dovetail found", remedy="Install the project first: pip install -e ."
-            )
+            raise InputError("no command dovetail found", remedy="Install the project first: pip install -e .")
         versions = ", ".join(f"{package} {version(package)}" for package in ("numba", "numpy"))
         return f"dovetail {version('dovetail-align')} ({versions})"
 

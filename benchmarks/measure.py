@@ -66,9 +66,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="measure-") as folder:
         report, log = Path(folder, "report.json"), Path(folder, "log")
         launcher = [sys.executable, "-I", "-S", __file__, str(report), str(log), str(timeout or 0), *words]
-        process = subprocess.Popen(
-            launcher, env={**os.environ, **(environment or {})}, start_new_session=True
-        )
+        process = subprocess.Popen(launcher, env={**os.environ, **(environment or {})}, start_new_session=True)
         try:
             process.wait()
         except BaseException:
@@ -87,6 +85,11 @@ def run(
     return Measurement(facts["wall"], facts["cpu"], facts["peak_memory"])
 
 
+def exit_when_terminated() -> None:
+    """Let SIGTERM end this process as an exception does, so that `run` stops its command and folders are removed."""
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+
+
 def machine_facts() -> dict[str, Any]:
     """Cores, CPU model, memory and system of this machine, and how busy it is at this moment."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -97,9 +100,7 @@ def machine_facts() -> dict[str, Any]:
         "python": platform.python_version(),
     }
     try:
-        models = [
-            line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")
-        ]
+        models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
         facts["cpu"] = models[0].partition(":")[2].strip()
     except (OSError, IndexError):
         pass  # not Linux, or a kernel that does not name the model: the platform's own word stays

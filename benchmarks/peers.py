@@ -19,7 +19,7 @@ from typing import Any
 
 from aligners import PEERS, Aligner, Recipe
 from dovetail.errors import InputError
-from measure import CommandError, machine_facts
+from measure import CommandError, exit_when_terminated, machine_facts
 from report import Settings, facts, preamble, section
 from results import Result
 from texts import Task, Text, find_set, write_text
@@ -47,9 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         versions = {aligner.name: aligner.prepare(options.offline) for aligner in aligners}
         judge = options.judge or (options.recipes[0] if options.recipes else None)
         if judge is not None and judge not in options.recipes:
-            raise InputError(
-                f"--judge {judge} is not one of the recipes that run", remedy="Add it to --recipes."
-            )
+            raise InputError(f"--judge {judge} is not one of the recipes that run", remedy="Add it to --recipes.")
     except InputError as error:
         print(f"peers.py: {error}", file=sys.stderr)
         return 2
@@ -149,26 +147,18 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME:PAIRS",
         help="a set of --data; may be given several times",
     )
-    text.add_argument(
-        "--data", type=Path, default=DATA, help="folder of the sets (shared/data beside the repository)"
-    )
+    text.add_argument("--data", type=Path, default=DATA, help="folder of the sets (shared/data beside the repository)")
     for name in ("source", "target", "dev-source", "dev-target", "test-source", "test-target", "gold"):
         text.add_argument(f"--{name}", type=Path, metavar="FILE")
     text.add_argument("--pairs", type=int, help="the first so many pairs of --source and --target")
     which = parser.add_argument_group("aligners")
     which.add_argument("--peers", nargs="*", default=list(DEFAULT_PEERS), choices=list(PEERS), metavar="PEER")
     which.add_argument("--recipes", nargs="*", default=list(DEFAULT_RECIPES), metavar="RECIPE")
-    which.add_argument(
-        "--judge", metavar="RECIPE", help="recipe tested against the peers (the first of --recipes)"
-    )
-    which.add_argument(
-        "--dovetail", metavar="PROGRAM", help="the command dovetail (the one beside this Python)"
-    )
+    which.add_argument("--judge", metavar="RECIPE", help="recipe tested against the peers (the first of --recipes)")
+    which.add_argument("--dovetail", metavar="PROGRAM", help="the command dovetail (the one beside this Python)")
     how = parser.add_argument_group("runs")
     how.add_argument("--threads", type=int, default=2)
-    how.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="rounds; times and scores are medians"
-    )
+    how.add_argument("--repeat", type=int, default=1, metavar="N", help="rounds; times and scores are medians")
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="stop an aligner that takes longer")
     how.add_argument("--cold", action="store_true", help="dovetail compiles its kernels anew in every run")
     how.add_argument("--offline", action="store_true", help="use the peers that are installed")
@@ -180,4 +170,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    exit_when_terminated()
     sys.exit(main())

@@ -78,15 +78,12 @@ def facts(task: Task, text: Text, results: list[Result], settings: Settings) -> 
         "aligners": [result.to_dict() for result in results],
         "judge": settings.judge,
         "comparisons": [
-            {"aligner": other.name, "output": other.best(), **comparison.to_dict()}
-            for other, comparison in comparisons
+            {"aligner": other.name, "output": other.best(), **comparison.to_dict()} for other, comparison in comparisons
         ],
     }
 
 
-def _judgement(
-    results: list[Result], settings: Settings
-) -> tuple[Result | None, list[tuple[Result, Comparison]]]:
+def _judgement(results: list[Result], settings: Settings) -> tuple[Result | None, list[tuple[Result, Comparison]]]:
     judged = next((result for result in results if result.name == settings.judge and result.counts), None)
     peers = [result for result in results if result.name in PEERS]
     return judged, [] if judged is None else paired(judged, peers)
@@ -98,16 +95,12 @@ def results_table(results: list[Result]) -> str:
     rows = []
     for result in results:
         if not result.measurements:
-            rows.append(
-                [result.name, *[MISSING] * 3, f"failed: {result.failure}", *[MISSING] * len(COMBINATIONS)]
-            )
+            rows.append([result.name, *[MISSING] * 3, f"failed: {result.failure}", *[MISSING] * len(COMBINATIONS)])
             continue
         cost = result.cost
         best = result.best()
         cells = [_cell(result, output, output == best) for output in OUTPUTS]
-        rows.append(
-            [result.name, _short(cost.wall), _short(cost.cpu), f"{cost.peak_memory / 1e6:.0f}", *cells]
-        )
+        rows.append([result.name, _short(cost.wall), _short(cost.cpu), f"{cost.peak_memory / 1e6:.0f}", *cells])
     return _markdown(header, rows)
 
 

@@ -60,9 +60,7 @@ class Result:
             "median": self.cost.to_dict() if self.measurements else None,
             "best": self.best() if self.counts else None,
             "outputs": {
-                output: {
-                    metric: self.values(output, metric) for metric in ("aer", "precision", "recall", "f1")
-                }
+                output: {metric: self.values(output, metric) for metric in ("aer", "precision", "recall", "f1")}
                 for output in self.counts
             },
         }

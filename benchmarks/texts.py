@@ -55,13 +55,9 @@ def find_set(argument: str, data: Path) -> Task:
     folder = data / name
     if not folder.is_dir():
         known = ", ".join(sorted(path.parent.name for path in data.glob("*/test.gold"))) or "none"
-        raise InputError(
-            f"no set {name!r}", path=data, remedy=f"Sets there: {known}. Or pass --source, --target, ..."
-        )
+        raise InputError(f"no set {name!r}", path=data, remedy=f"Sets there: {known}. Or pass --source, --target, ...")
     if number and not number.isdecimal():
-        raise InputError(
-            f"{number!r} in {argument!r} is not a number of pairs", remedy="Write it like NAME:10000."
-        )
+        raise InputError(f"{number!r} in {argument!r} is not a number of pairs", remedy="Write it like NAME:10000.")
     pairs = int(number) if number else None
     source, target = name.split("-")[:2]
     sampled = pairs is not None and pairs <= SAMPLE_PAIRS and (folder / f"sample100k.{source}.xz").exists()

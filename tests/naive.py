@@ -5,7 +5,7 @@ An alignment is a tuple with the source position of each target word, NULL (-1) 
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def expected_moves(joint, I, J):
         links = [i for i in alignment if i != NULL]
         if links:
             first[links[0]] += p
-        for before, i in zip(links[:-1], links[1:], strict=True):
+        for before, i in pairwise(links):
             moves[before, i] += p
     return moves / total, first / total
 

@@ -18,9 +18,7 @@ from dovetail.alignments.gold import Gold
 
 
 def statistics(links, sure, possible):
-    return [
-        (len(a), len(s), len(a & s), len(a & (p | s))) for a, s, p in zip(links, sure, possible, strict=True)
-    ]
+    return [(len(a), len(s), len(a & s), len(a & (p | s))) for a, s, p in zip(links, sure, possible, strict=True)]
 
 
 def totals(counts):
@@ -82,9 +80,7 @@ def resampled_values(counts, metric):
 
 def one_to_one_share(links):
     alone = sum(
-        sum(x[0] == y[0] for y in pair) == 1 and sum(x[1] == y[1] for y in pair) == 1
-        for pair in links
-        for x in pair
+        sum(x[0] == y[0] for y in pair) == 1 and sum(x[1] == y[1] for y in pair) == 1 for pair in links for x in pair
     )
     count = sum(map(len, links))
     return alone / count if count else 1.0
@@ -168,17 +164,13 @@ class Corpus(NamedTuple):
 
     @property
     def alignments(self):
-        return Alignments.from_links(
-            self.candidates, [cells.values() for cells in self.candidates], self.lengths
-        )
+        return Alignments.from_links(self.candidates, [cells.values() for cells in self.candidates], self.lengths)
 
 
 @st.composite
 def corpora(draw, max_pairs=4, max_length=4, min_pairs=0):
     """Few words and few distinct probabilities (exact in float32), so that overlaps and ties are common."""
-    lengths = draw(
-        st.lists(st.tuples(*[st.integers(0, max_length)] * 2), min_size=min_pairs, max_size=max_pairs)
-    )
+    lengths = draw(st.lists(st.tuples(*[st.integers(0, max_length)] * 2), min_size=min_pairs, max_size=max_pairs))
     sure, possible, candidates = [], [], []
     for source_length, target_length in lengths:
         cells = list(product(range(source_length), range(target_length)))

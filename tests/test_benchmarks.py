@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -77,6 +78,22 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(tmp_path):
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {beat!r}, sys.argv[1]])"
     with pytest.raises(CommandError, match="stopped after 1 seconds"):
         run(python(code, str(alive)), timeout=1)
+    size = alive.stat().st_size
+    time.sleep(0.3)
+    assert alive.stat().st_size == size
+
+
+def test_a_terminated_benchmark_takes_its_command_along(tmp_path):
+    alive = tmp_path / "alive"
+    beat = "import sys, time\nwhile True: open(sys.argv[1], 'a').write('x'); time.sleep(0.05)"
+    words = python(beat, str(alive))
+    code = f"import measure; measure.exit_when_terminated(); measure.run({words!r})"
+    benchmark = subprocess.Popen([sys.executable, "-c", code], cwd=BENCHMARKS)
+    while not alive.exists():
+        assert benchmark.poll() is None
+        time.sleep(0.05)
+    benchmark.terminate()
+    assert benchmark.wait(timeout=20) == 143
     size = alive.stat().st_size
     time.sleep(0.3)
     assert alive.stat().st_size == size
@@ -228,9 +245,7 @@ with open(options.source) as one, open(options.target) as other, open(options.o,
 @pytest.fixture
 def diagonal() -> Peer:
     def command(environment, text, folder):
-        return python(
-            DIAGONAL, str(text.source), str(text.target), str(folder / "forward"), str(folder / "reverse")
-        )
+        return python(DIAGONAL, str(text.source), str(text.target), str(folder / "forward"), str(folder / "reverse"))
 
     return Peer("diagonal", "none", command, ("forward", "reverse"), "a stand-in", environment=Path())
 
@@ -258,9 +273,7 @@ def test_a_peers_two_directions_are_combined_and_scored(task, tmp_path, diagonal
     assert result.best() == "forward"
 
 
-def test_a_recipe_runs_through_the_command_line_and_leaves_out_what_it_cannot_combine(
-    task, tmp_path, program, capsys
-):
+def test_a_recipe_runs_through_the_command_line_and_leaves_out_what_it_cannot_combine(task, tmp_path, program, capsys):
     text = write_text(task, tmp_path)
     recipe = Recipe("default", program)
     recipe.warm(text, 2)
@@ -284,10 +297,7 @@ def test_the_whole_command_writes_tables_and_json(task, tmp_path, diagonal, prog
         "--dovetail": program,
     }
     options = [str(word) for pair in files.items() for word in pair]
-    assert (
-        peers.main([*options, "--peers", "diagonal", "--recipes", "default", "--repeat", "2", "--pairs", "2"])
-        == 0
-    )
+    assert peers.main([*options, "--peers", "diagonal", "--recipes", "default", "--repeat", "2", "--pairs", "2"]) == 0
     assert page.read_text() == capsys.readouterr().out
     assert "| dovetail default against |" in page.read_text()
     report = json.loads(numbers.read_text())["tasks"][0]
@@ -333,9 +343,7 @@ def result(name: str, aers: list[float], wall: float = 1.0) -> Result:
     """An aligner whose union has these AERs, one a round: so many of 100 links and sure links are right."""
     made = Result(name, "1", [Measurement(wall, 2 * wall, 50 * MEGABYTE)] * len(aers))
     right = [round(100 * (1 - aer)) for aer in aers]
-    made.counts["union"] = [
-        np.array([[50, 50, n // 2, n // 2], [50, 50, n - n // 2, n - n // 2]]) for n in right
-    ]
+    made.counts["union"] = [np.array([[50, 50, n // 2, n // 2], [50, 50, n - n // 2, n - n // 2]]) for n in right]
     made.counts["forward"] = [np.array([[50, 50, 0, 0]] * 2)] * len(aers)
     return made
 
@@ -343,9 +351,7 @@ def result(name: str, aers: list[float], wall: float = 1.0) -> Result:
 def test_the_table_shows_medians_and_the_best_output_in_bold():
     table = results_table([result("peer", [0.10, 0.30, 0.12])]).splitlines()
     assert table[0].startswith("| aligner | wall s | CPU s | peak MB | own | forward |")
-    assert table[2].startswith(
-        "| peer | 1.0 | 2.0 | 50 | – | 100.0 (0.0/0.0) | – | – | **12.0** (88.0/88.0) |"
-    )
+    assert table[2].startswith("| peer | 1.0 | 2.0 | 50 | – | 100.0 (0.0/0.0) | – | – | **12.0** (88.0/88.0) |")
     assert len({line.count("|") for line in table}) == 1
 
 

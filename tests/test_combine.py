@@ -52,9 +52,7 @@ def test_every_combiner_agrees_with_its_naive_twin(name, corpus):
         assert result[n].links == sorted(expected)
         assert (result[n].source_length, result[n].target_length) == (I, J)
         for link, probability in zip(result[n].links, result[n].probabilities, strict=True):
-            mean = {"forward": f.get(link), "reverse": r.get(link)}.get(
-                name, (f.get(link, 0) + r.get(link, 0)) / 2
-            )
+            mean = {"forward": f.get(link), "reverse": r.get(link)}.get(name, (f.get(link, 0) + r.get(link, 0)) / 2)
             assert probability == mean
 
 
@@ -81,9 +79,7 @@ def test_looked_up_probabilities_are_means_with_zero_for_what_is_missing(corpus)
         pack(lengths, [pair[1] for pair in corpus]),
         pack(lengths, [pair[2] for pair in corpus]),
     )
-    cells = Alignments.from_links(
-        [[(i, j) for i in range(I) for j in range(J)] for I, J in lengths], lengths=lengths
-    )
+    cells = Alignments.from_links([[(i, j) for i in range(I) for j in range(J)] for I, J in lengths], lengths=lengths)
     expected = [(f.get(c, 0) + r.get(c, 0)) / 2 for n, (_, f, r) in enumerate(corpus) for c in cells[n].links]
     assert lookup_probabilities(cells, forward, reverse).tolist() == expected
 

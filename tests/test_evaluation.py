@@ -31,9 +31,7 @@ def example():
 def test_statistics_are_the_sizes_of_the_sets(corpus):
     counts = statistics(corpus.alignments, corpus.gold)
     assert counts.shape == (len(corpus.lengths), 4)
-    assert [tuple(row) for row in counts.tolist()] == naive.statistics(
-        corpus.links, corpus.sure, corpus.possible
-    )
+    assert [tuple(row) for row in counts.tolist()] == naive.statistics(corpus.links, corpus.sure, corpus.possible)
 
 
 @given(st.lists(st.integers(0, 9), min_size=4, max_size=4), st.sampled_from([0.0, 0.25, 0.5, 1.0]))
@@ -42,14 +40,8 @@ def test_metrics_follow_their_definitions_in_exact_fractions(sizes, alpha):
     counts = (in_sure + more_possible + wrong, in_sure + missed, in_sure, in_sure + more_possible)
     for name, metric in naive.METRICS.items():
         assert float(metrics[name](np.array(counts))) == pytest.approx(float(metric(counts)))
-    gold = Gold.from_links(
-        [[(n, 0) for n in range(in_sure + missed)]], [[(n, 1) for n in range(more_possible)]]
-    )
-    found = (
-        [(n, 0) for n in range(in_sure)]
-        + [(n, 1) for n in range(more_possible)]
-        + [(n, 2) for n in range(wrong)]
-    )
+    gold = Gold.from_links([[(n, 0) for n in range(in_sure + missed)]], [[(n, 1) for n in range(more_possible)]])
+    found = [(n, 0) for n in range(in_sure)] + [(n, 1) for n in range(more_possible)] + [(n, 2) for n in range(wrong)]
     score = evaluate(Alignments.from_links([found]), gold)
     if score.precision and score.recall:
         assert score.f(alpha) == pytest.approx(float(naive.f(counts, naive.Fraction(alpha))))

@@ -30,9 +30,7 @@ def test_curve_by_hand():
     assert curve.precision == pytest.approx(np.array([1, 1, 1, 3 / 4, 4 / 5, 4 / 6]))
     assert curve.recall == pytest.approx(np.array([0, 1, 1, 2, 3, 3]) / 4)
     assert curve.area == pytest.approx((1 + 3 / 4 + 4 / 5) / 4)
-    assert curve.values("aer") == pytest.approx(
-        np.array([1, 1 - 2 / 5, 1 - 3 / 6, 1 - 5 / 8, 1 - 7 / 9, 1 - 7 / 10])
-    )
+    assert curve.values("aer") == pytest.approx(np.array([1, 1 - 2 / 5, 1 - 3 / 6, 1 - 5 / 8, 1 - 7 / 9, 1 - 7 / 10]))
     assert (curve.precision_at(0.25), curve.precision_at(0.26), curve.precision_at(0.76)) == (1, 3 / 4, 0)
     assert curve.threshold_at(0.5) == (0.5 + 0.25) / 2
     assert curve.best_threshold() == (0.25 + 0.125) / 2
@@ -77,16 +75,12 @@ def test_right_links_before_wrong_ones_have_an_area_of_one(corpus):
     wrong = [links - possible for links, possible in zip(corpus.links, corpus.possible, strict=True)]
     links = [[*s, *w] for s, w in zip(corpus.sure, wrong, strict=True)]
     probabilities = [[0.75] * len(s) + [0.5] * len(w) for s, w in zip(corpus.sure, wrong, strict=True)]
-    assert precision_recall_curve(
-        Alignments.from_links(links, probabilities), corpus.gold
-    ).area == pytest.approx(1)
+    assert precision_recall_curve(Alignments.from_links(links, probabilities), corpus.gold).area == pytest.approx(1)
 
 
 @settings(deadline=None)
 @given(naive.corpora(), st.sampled_from(sorted(naive.METRICS)), st.sampled_from(["at least", "more than"]))
-def test_the_best_threshold_gives_the_best_score_whether_a_decoder_keeps_at_least_or_more_than_it(
-    corpus, metric, rule
-):
+def test_the_best_threshold_gives_the_best_score_whether_a_decoder_keeps_at_least_or_more_than_it(corpus, metric, rule):
     positive = [{link: p for link, p in cells.items() if p > 0} for cells in corpus.candidates]
     alignments = Alignments.from_links(positive, [cells.values() for cells in positive])
     threshold = precision_recall_curve(alignments, corpus.gold).best_threshold(metric)
@@ -95,10 +89,7 @@ def test_the_best_threshold_gives_the_best_score_whether_a_decoder_keeps_at_leas
         for cells in positive
     ]
     value = getattr(evaluate(Alignments.from_links(kept), corpus.gold), metric)
-    values = [
-        float(naive.METRICS[metric](counts))
-        for _, counts in naive.curve(positive, corpus.sure, corpus.possible)
-    ]
+    values = [float(naive.METRICS[metric](counts)) for _, counts in naive.curve(positive, corpus.sure, corpus.possible)]
     assert value == pytest.approx(min(values) if metric == "aer" else max(values))
 
 
@@ -168,9 +159,7 @@ def test_reliability_is_that_of_the_candidates_between_the_edges(corpus, bins, b
 def test_bins_of_equal_mass_hold_equally_many_and_keep_ties_together():
     cells = {(i, 0): (i + 1) / 16 for i in range(12)}
     gold = Gold.from_links([[(0, 0)]])
-    diagram = reliability_diagram(
-        Alignments.from_links([cells], [cells.values()]), gold, bins=4, binning="mass"
-    )
+    diagram = reliability_diagram(Alignments.from_links([cells], [cells.values()]), gold, bins=4, binning="mass")
     assert diagram.count.tolist() == [3, 3, 3, 3]
     ties = Alignments.from_links([cells], [[0.25] * 9 + [0.5, 0.75, 1.0]])
     assert reliability_diagram(ties, gold, bins=4, binning="mass").count.tolist() == [9, 3]

@@ -32,10 +32,7 @@ def corpora_with_words(draw):
     """A corpus and two lists of word ids a pair."""
     corpus = draw(naive.corpora())
     words = [
-        [
-            draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
-            for n in (sizes[side] for sizes in corpus.lengths)
-        ]
+        [draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)) for n in (sizes[side] for sizes in corpus.lengths)]
         for side in (0, 1)
     ]
     return corpus, *words

@@ -26,9 +26,7 @@ def systems(draw, min_pairs=1, max_pairs=6):
     def rows(sure):
         in_sure = [draw(st.integers(0, s)) for s in sure]
         in_possible = [x + draw(st.integers(0, 3)) for x in in_sure]
-        return [
-            (p + draw(st.integers(0, 3)), s, x, p) for s, x, p in zip(sure, in_sure, in_possible, strict=True)
-        ]
+        return [(p + draw(st.integers(0, 3)), s, x, p) for s, x, p in zip(sure, in_sure, in_possible, strict=True)]
 
     sure = [draw(st.integers(0, 4)) for _ in range(pairs)]
     return rows(sure), rows(sure)
@@ -67,9 +65,7 @@ def test_resampled_values_scatter_as_all_resamples_do(systems, metric):
 
 @settings(deadline=None, max_examples=25)
 @given(systems(max_pairs=4), METRIC_NAMES, st.sampled_from([0.5, 0.9, 0.95]))
-def test_an_interval_lies_within_what_resamples_can_give_and_widens_with_confidence(
-    systems, metric, confidence
-):
+def test_an_interval_lies_within_what_resamples_can_give_and_widens_with_confidence(systems, metric, confidence):
     counts, _ = systems
     possible = [float(value) for value in naive.resampled_values(counts, metric)]
     low, high = bootstrap(np.array(counts), metric, samples=200, confidence=confidence)
@@ -121,9 +117,7 @@ def test_a_clear_difference_is_significant_and_noise_mostly_is_not():
     assert comparison.difference == pytest.approx(-0.1, abs=0.03)
     assert comparison.interval.high < 0
     assert comparison.p_value == comparison.bootstrap_p_value == pytest.approx(1 / 1001)
-    noise = [
-        compare(made_up(200, 2 * n, 0.8), made_up(200, 2 * n + 1, 0.8), samples=200) for n in range(2, 62)
-    ]
+    noise = [compare(made_up(200, 2 * n, 0.8), made_up(200, 2 * n + 1, 0.8), samples=200) for n in range(2, 62)]
     assert sum(c.p_value < 0.05 for c in noise) <= 9
     assert sum(c.bootstrap_p_value < 0.05 for c in noise) <= 9
 
@@ -154,9 +148,7 @@ def test_a_score_carries_the_interval_of_every_metric(corpus):
 def test_a_comparison_reads_as_a_sentence_and_survives_json():
     comparison = compare(made_up(50, 1, 0.9), made_up(50, 2, 0.8), samples=100, seed=5)
     text = str(comparison)
-    assert text.startswith(
-        f"aer {100 * comparison.first:.2f} against {100 * comparison.second:.2f}: difference -"
-    )
+    assert text.startswith(f"aer {100 * comparison.first:.2f} against {100 * comparison.second:.2f}: difference -")
     assert text.endswith("p = 0.0099 (approximate randomization, 100 samples, seed 5)")
     read = json.loads(json.dumps(comparison.to_dict()))
     assert read["difference"] == comparison.difference

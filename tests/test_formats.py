@@ -79,8 +79,7 @@ def test_probabilities_text(example):
 
 def test_tsv_text_stays_in_three_columns(example):
     assert (
-        written(example, "tsv", TEXT)
-        == "the  blue house\tla maison bleue\t0-0 1-2 2-1\n\tœuvre\t\nyes no\toui\t0-0\n"
+        written(example, "tsv", TEXT) == "the  blue house\tla maison bleue\t0-0 1-2 2-1\n\tœuvre\t\nyes no\toui\t0-0\n"
     )
 
 
@@ -317,7 +316,7 @@ BAD = {
         "pharaoh",
         "0-0\n",
         [(1, 1)] * 3,
-        "line 1: the file ends after 1 pairs, but the bitext has 3",
+        "line 1: the file ends after 1 pair, but the bitext has 3",
     ),
     "too many lines": (
         "pharaoh",
@@ -353,7 +352,7 @@ BAD = {
         "link [1, 0] lies outside",
     ),
     "JSON words in a string": ("jsonl", '{"source": "a", "links": []}\n', None, "`source` is not a list"),
-    "too few objects": ("jsonl", '{"links": []}\n', [(1, 1)] * 2, "ends after 1 pairs, but the bitext has 2"),
+    "too few objects": ("jsonl", '{"links": []}\n', [(1, 1)] * 2, "ends after 1 pair, but the bitext has 2"),
     "naacl in words": ("naacl", "1 1 1\n1 1 x\n", None, "line 2: '1 1 x' is not a link"),
     "naacl position 0": ("naacl", "1 0 1\n", None, "line 1: position 0, but positions count from 1"),
     "naacl negative": ("naacl", "1 -1 1\n", None, "is not a link"),
@@ -397,6 +396,18 @@ BAD = {
         None,
         "line 3: link of word 1 to position 0 lies outside",
     ),
+    "giza words missing": (
+        "giza",
+        "# Sentence pair (1) source length 2 target length 1 alignment score : 1\na\nNULL ({ 1 }) b ({ })\n",
+        None,
+        "line 3: 1 source words after NULL, but a source length of 2",
+    ),
+    "giza without words": (
+        "giza",
+        "# Sentence pair (1) source length 0 target length 1 alignment score : 1\na\n\n",
+        None,
+        "line 3: no words, not even NULL",
+    ),
     "giza parts": (
         "giza",
         "# Sentence pair (1) source length 0 target length 0 alignment score : 1\n\nNULL ({ })\n"
@@ -408,7 +419,7 @@ BAD = {
         "giza",
         "# Sentence pair (1) source length 0 target length 0 alignment score : 1\n\nNULL ({ })\n",
         [(0, 0)] * 2,
-        "line 3: the file ends after 1 pairs, but the bitext has 2",
+        "line 3: the file ends after 1 pair, but the bitext has 2",
     ),
     "nothing known": (None, "\nlorem ipsum\n", None, "line 2: 'lorem ipsum' is in no known alignment format"),
 }
@@ -460,9 +471,7 @@ def test_no_alignments_give_no_text():
 
 
 @given(
-    rows=st.lists(
-        st.lists(st.tuples(st.integers(0, 2**31 - 2), st.integers(0, 120)), max_size=5), max_size=6
-    ),
+    rows=st.lists(st.lists(st.tuples(st.integers(0, 2**31 - 2), st.integers(0, 120)), max_size=5), max_size=6),
     probability=st.floats(0, 1, width=32),
 )
 @settings(deadline=None)

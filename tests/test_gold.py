@@ -72,9 +72,7 @@ def test_both_forms_and_from_links_say_the_same(rows, tmp_path):
     lengths = [(6, 6)] * len(rows)
     lines = "".join(" ".join(f"{i}{'-' if sure else '?'}{j}" for i, j, sure in row) + "\n" for row in rows)
     naacl = "".join(
-        f"{n:04} {i + 1} {j + 1} {'S' if sure else 'P'}\n"
-        for n, row in enumerate(rows, 1)
-        for i, j, sure in row
+        f"{n:04} {i + 1} {j + 1} {'S' if sure else 'P'}\n" for n, row in enumerate(rows, 1) for i, j, sure in row
     )
     sure = [[(i, j) for i, j, mark in row if mark] for row in rows]
     possible = [[(i, j) for i, j, mark in row if not mark] for row in rows]
@@ -83,9 +81,7 @@ def test_both_forms_and_from_links_say_the_same(rows, tmp_path):
         versions.append(read(tmp_path, naacl, lengths=lengths))
     for gold in versions:
         assert [pair.sure for pair in gold] == [set(row) for row in sure]
-        assert [pair.possible for pair in gold] == [
-            set(s) | set(p) for s, p in zip(sure, possible, strict=True)
-        ]
+        assert [pair.possible for pair in gold] == [set(s) | set(p) for s, p in zip(sure, possible, strict=True)]
         bounds = zip(gold.offsets[:-1], gold.offsets[1:], strict=True)
         keys = [list(zip(gold.source[a:b], gold.target[a:b], strict=True)) for a, b in bounds]
         assert keys == [sorted(set(row)) for row in keys]
@@ -151,7 +147,7 @@ BAD = {
     "a negative index": ("0-0\n-1-0\n", {}, 2, "'-1-0' is not a link"),
     "a word": ("0-0 one\n", {"format": "pharaoh"}, 1, "'one' is not a link"),
     "a probability": ("0-0 1-1:0.5\n", {}, 1, "'1-1:0.5' is not a link"),
-    "fewer lines than pairs": ("0-0\n", {"lengths": LENGTHS}, 1, "ends after 1 pairs, but the bitext has 2"),
+    "fewer lines than pairs": ("0-0\n", {"lengths": LENGTHS}, 1, "ends after 1 pair, but the bitext has 2"),
     "more lines than pairs": ("0-0\n\n\n", {"pairs": 2}, 3, "ends after 3 pairs, but the bitext has 2"),
     "something else": ("\nthe house\n", {}, 2, "'the house' is not a line of gold links"),
     "naacl outside": ("1 1 1\n2 4 1\n", {"lengths": LENGTHS}, 2, "link 4 1 (counted from 1) lies outside"),
@@ -202,9 +198,7 @@ def test_unknown_formats_are_refused(tmp_path):
     ],
 )
 def test_the_real_gold_files_hold_what_their_notes_say(folder, source, target, pairs, sure, possible_only):
-    sides = [
-        (SHARED / folder / f"test.{side}").read_text("utf-8").split("\n")[:-1] for side in (source, target)
-    ]
+    sides = [(SHARED / folder / f"test.{side}").read_text("utf-8").split("\n")[:-1] for side in (source, target)]
     lengths = [(len(s.split()), len(t.split())) for s, t in zip(*sides, strict=True)]
     for options in ({}, {"lengths": lengths}):
         gold = read_gold(SHARED / folder / "test.gold", **options)

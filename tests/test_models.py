@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import naive
 from dovetail.bitext.cells import lay_out
 from dovetail.decoding.marks import FORWARD, REVERSE, Viterbi
 from dovetail.engines import Threads

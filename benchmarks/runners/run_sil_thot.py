@@ -50,9 +50,7 @@ def fitted(name, source, target):
 def links(model, source, target):
     """The (source, target) positions of each pair; entry j of the library's list is 1 + i, or 0 for NULL."""
     for start in range(0, len(source), CHUNK):
-        for _, matrix in model.get_best_alignments(
-            source[start : start + CHUNK], target[start : start + CHUNK]
-        ):
+        for _, matrix in model.get_best_alignments(source[start : start + CHUNK], target[start : start + CHUNK]):
             yield [(i - 1, j) for j, i in enumerate(matrix.to_list()) if i > 0]
 
 

@@ -64,7 +64,7 @@ class Aligner:
                     remedy="Choose the decoder posterior, or another combination.",
                 )
         else:
-            combiners[combine]  # noqa: B018 (raises for an unknown name)
+            combiners[combine]
 
     def fit(
         self,
@@ -215,7 +215,11 @@ class Aligner:
         decoder = kind(self.recipe.options.threshold)
         combine = self.recipe.combine or kind.default_combination
         lengths = bitext.source.lengths, bitext.target.lengths
-        single = {"soft-union": Wanted(EITHER, 0.5), "forward": Wanted(FORWARD, 0.0), "reverse": Wanted(REVERSE, 1.0)}
+        single = {
+            "soft-union": Wanted(EITHER, 0.5),
+            "forward": Wanted(FORWARD, 0.0),
+            "reverse": Wanted(REVERSE, 1.0),
+        }
         if combine in single:
             wanted = [single[combine]]
         else:

@@ -68,11 +68,18 @@ class Alignments(Sequence[Alignment]):
     ) -> Alignments:
         """From lists of (i, j); without `lengths` (source, target) a sentence is taken to end at its last link."""
         rows = [list(row) for row in links]
-        weights = [[1.0] * len(row) for row in rows] if probabilities is None else [list(row) for row in probabilities]
+        weights = (
+            [[1.0] * len(row) for row in rows]
+            if probabilities is None
+            else [list(row) for row in probabilities]
+        )
         if [len(row) for row in rows] != [len(row) for row in weights]:
             raise ValueError("every link needs exactly one probability")
         if lengths is None:
-            sizes = [(max((i for i, _ in row), default=-1) + 1, max((j for _, j in row), default=-1) + 1) for row in rows]
+            sizes = [
+                (max((i for i, _ in row), default=-1) + 1, max((j for _, j in row), default=-1) + 1)
+                for row in rows
+            ]
         else:
             sizes = list(lengths)
         if len(sizes) != len(rows):
@@ -143,6 +150,20 @@ class Alignments(Sequence[Alignment]):
             int(self.source_lengths[n]),
             int(self.target_lengths[n]),
             {name: _plain(values[n]) for name, values in self.details.items()},
+        )
+
+    def swapped(self) -> Alignments:
+        """Source and target exchanged."""
+        pair = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        order = np.lexsort((self.source, self.target, pair))
+        return Alignments(
+            self.offsets,
+            self.target[order],
+            self.source[order],
+            self.probability[order],
+            self.target_lengths,
+            self.source_lengths,
+            self.details,
         )
 
     def __repr__(self) -> str:

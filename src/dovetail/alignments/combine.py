@@ -108,9 +108,7 @@ def _by_rule(rule: int, name: str, description: str) -> None:
     ) -> Alignments:
         _check_pairs(len(forward), len(reverse))
         forward_size, reverse_size = len(forward.source), len(reverse.source)
-        room = (
-            min(forward_size, reverse_size) if rule == kernels.INTERSECTION else forward_size + reverse_size
-        )
+        room = min(forward_size, reverse_size) if rule == kernels.INTERSECTION else forward_size + reverse_size
         offsets = np.empty(len(forward) + 1, np.int64)
         source, target = np.empty(room, np.int32), np.empty(room, np.int32)
         probability = np.empty(room, np.float32)
@@ -119,9 +117,7 @@ def _by_rule(rule: int, name: str, description: str) -> None:
             rule, *_arrays(forward), *_arrays(reverse), *lengths, offsets, source, target, probability
         )
         if bad >= 0:
-            raise ValueError(
-                f"the links of pair {bad} are not sorted by (i, j), or lie outside its sentences"
-            )
+            raise ValueError(f"the links of pair {bad} are not sorted by (i, j), or lie outside its sentences")
         size = offsets[-1]
         # Copies, so that the room that was not needed is given back.
         result = Alignments(

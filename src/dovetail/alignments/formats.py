@@ -63,9 +63,7 @@ def write_alignments(
     chosen.write(handle, alignments, text, first_id)
 
 
-def read_alignments(
-    path: str | PathLike[str], format: str | None = None, lengths: Lengths | None = None
-) -> Alignments:
+def read_alignments(path: str | PathLike[str], format: str | None = None, lengths: Lengths | None = None) -> Alignments:
     """The links of a file; without `format` it is known by its first line that is not empty.
 
     `lengths`, the (source, target) words of each pair, has links outside a sentence and files of another

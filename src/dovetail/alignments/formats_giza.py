@@ -24,9 +24,9 @@ from dovetail.alignments.formats_text import Text, sentences, tokens
 from dovetail.errors import InputError
 
 HEADER = re.compile(
-    r"# Sentence pair \(([0-9]+)\) source length ([0-9]+) target length ([0-9]+) alignment score : \S+\s*"
+    r"# Sentence pair \(([0-9]+)\) source length ([0-9]{1,9}) target length ([0-9]{1,9}) alignment score : \S+\s*"
 )
-WORD = re.compile(r"([^ ]+) \(\{((?: [0-9]+)*) \}\) ?")
+WORD = re.compile(r"([^ ]+) \(\{((?: [0-9]{1,9})*) \}\) ?")
 BLANKS = re.compile(r"[ \t\n\r\v\f]+")
 
 
@@ -45,9 +45,7 @@ def write_giza(handle: TextIO, alignments: Alignments, text: Text | None, first_
         )
         handle.write(" ".join(target) + "\n")
         items = zip(["NULL", *source], [free, *positions], strict=True)
-        handle.write(
-            " ".join(f"{word} ({{{''.join(f' {j}' for j in group)} }})" for word, group in items) + "\n"
-        )
+        handle.write(" ".join(f"{word} ({{{''.join(f' {j}' for j in group)} }})" for word, group in items) + "\n")
 
 
 def _words(words: list[str]) -> list[str]:
@@ -90,9 +88,11 @@ def read_giza(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> Al
         previous = pair
         if len(block) < 3:
             _refuse("the file ends inside a pair", path, line + len(block) - 1)
+        words, links = _words_and_links(block[2], path, line + 2)
+        if words != I:
+            _refuse(f"{words:,} source words after NULL, but a source length of {I:,}", path, line + 2)
         if lengths is not None and len(counts) < len(lengths):
             I, J = min(I, int(lengths[len(counts), 0])), min(J, int(lengths[len(counts), 1]))
-        links = _links(block[2], path, line + 2)
         for i, j in links:
             if not (i < I and 0 <= j < J):
                 raise outside_error(path, line + 2, f"of word {i + 1:,} to position {j + 1:,}", (I, J))
@@ -119,8 +119,11 @@ def _header(text: str, path: str, line: int) -> tuple[int, int, int]:
     return int(pair), int(I), int(J)
 
 
-def _links(text: str, path: str, line: int) -> list[tuple[int, int]]:
-    """The links of a pair's third line, word by word, so that a word such as `({` misleads nobody."""
+def _words_and_links(text: str, path: str, line: int) -> tuple[int, list[tuple[int, int]]]:
+    """How many words a pair's third line has after NULL, and their links.
+
+    It is read word by word, so that a word such as `({` misleads nobody.
+    """
     links: list[tuple[int, int]] = []
     place, i = 0, -1
     text = text.strip(" ")
@@ -131,7 +134,9 @@ def _links(text: str, path: str, line: int) -> list[tuple[int, int]]:
         if i >= 0:
             links += [(i, int(position) - 1) for position in match[2].split()]
         place, i = match.end(), i + 1
-    return links
+    if i < 0:
+        _refuse("no words, not even NULL", path, line)
+    return i, links
 
 
 def _refuse(problem: str, path: str, line: int) -> NoReturn:

@@ -106,17 +106,13 @@ def _links(entry: dict[str, Any], path: str, number: int) -> list[list[int]]:
         _refuse("no list of links", path, number)
     for link in row:
         if not (
-            isinstance(link, list)
-            and len(link) == 2
-            and all(type(k) is int and 0 <= k <= LARGEST_INDEX for k in link)
+            isinstance(link, list) and len(link) == 2 and all(type(k) is int and 0 <= k <= LARGEST_INDEX for k in link)
         ):
             _refuse(f"{link!r} is not a link", path, number)
     return row
 
 
-def _length(
-    entry: dict[str, Any], side: str, row: list[list[int]], column: int, path: str, number: int
-) -> int:
+def _length(entry: dict[str, Any], side: str, row: list[list[int]], column: int, path: str, number: int) -> int:
     words = entry.get(side)
     if words is None:
         return max((link[column] for link in row), default=-1) + 1

@@ -196,9 +196,7 @@ def beside(columns: Sequence[np.ndarray | str], size: int) -> np.ndarray:
     """Columns of bytes side by side; a string is the same in each of `size` rows."""
     return np.concatenate(
         [
-            np.tile(np.frombuffer(column.encode("ascii"), np.uint8), (size, 1))
-            if isinstance(column, str)
-            else column
+            np.tile(np.frombuffer(column.encode("ascii"), np.uint8), (size, 1)) if isinstance(column, str) else column
             for column in columns
         ],
         axis=1,

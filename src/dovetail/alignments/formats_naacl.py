@@ -25,9 +25,8 @@ LARGEST_SENTENCE = 100_000_000  # a number over this is a slip, and an array of 
 
 
 class Record(NamedTuple):
-    """One link, its sentence counted from 1 and its positions from 0, and the line where it stands."""
+    """One link, its sentence counted from 1 and its positions from 0."""
 
-    line: int
     sentence: int
     i: int
     j: int
@@ -35,9 +34,7 @@ class Record(NamedTuple):
     confidence: float
 
 
-def parse_naacl(
-    lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None
-) -> Iterator[Record]:
+def parse_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Iterator[Record]:
     """The links in the order of the file, checked against `lengths` and `pairs` where these are known."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -69,7 +66,7 @@ def parse_naacl(
         if lengths is not None and (i > lengths[sentence - 1, 0] or j > lengths[sentence - 1, 1]):
             raise outside_error(path, number, f"{i} {j} (counted from 1)", lengths[sentence - 1].tolist())
         confidence = 1.0 if match[5] is None else parse_probability(match[5], path, number)
-        yield Record(number, sentence, i - 1, j - 1, (match[4] or "S") in "Ss", confidence)
+        yield Record(sentence, i - 1, j - 1, (match[4] or "S") in "Ss", confidence)
 
 
 def read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> Alignments:
@@ -97,7 +94,7 @@ def write_naacl(handle: TextIO, alignments: Alignments, text: Text | None, first
     for start in range(0, len(alignments), CHUNK):
         chunk = alignments[start : start + CHUNK]
         sentence = np.repeat(np.arange(len(chunk)) + first_id + start + 1, np.diff(chunk.offsets))
-        columns = [
+        columns: list[np.ndarray | str] = [
             numerals(sentence, least=4),
             " ",
             numerals(chunk.source + 1),

@@ -49,16 +49,14 @@ def check_pairs(path: str, lines: int, found: int, pairs: int | None) -> None:
     """Refuse a file of `lines` lines that holds `found` pairs when there should be `pairs` of them."""
     if pairs is not None and found != pairs:
         raise InputError(
-            f"the file ends after {found:,} pairs, but the bitext has {pairs:,}",
+            f"the file ends after {found:,} pair{'s' if found != 1 else ''}, but the bitext has {pairs:,}",
             path=path,
             line=lines,
             remedy="It must hold every pair in order; a pair without links has an entry too, an empty one.",
         )
 
 
-def outside(
-    counts: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: np.ndarray
-) -> tuple[int, int] | None:
+def outside(counts: np.ndarray, source: np.ndarray, target: np.ndarray, lengths: np.ndarray) -> tuple[int, int] | None:
     """The pair and the link (its place in the arrays) of the first link that lies outside its sentences."""
     beyond = (source >= np.repeat(lengths[:, 0], counts)) | (target >= np.repeat(lengths[:, 1], counts))
     if not beyond.any():

@@ -61,16 +61,12 @@ class Gold(Sequence[GoldPair]):
         sure_rows = [list(row) for row in sure]
         possible_rows = [[] for _ in sure_rows] if possible is None else [list(row) for row in possible]
         if len(possible_rows) != len(sure_rows):
-            raise ValueError(
-                f"sure links of {len(sure_rows)} pairs, but possible links of {len(possible_rows)}"
-            )
+            raise ValueError(f"sure links of {len(sure_rows)} pairs, but possible links of {len(possible_rows)}")
         rows = [first + second for first, second in zip(sure_rows, possible_rows, strict=True)]
         counts = np.array([len(row) for row in rows], np.int64)
         links = np.array([link for row in rows for link in row], np.int64).reshape(-1, 2)
         marks = [
-            mark
-            for s, p in zip(sure_rows, possible_rows, strict=True)
-            for mark in [True] * len(s) + [False] * len(p)
+            mark for s, p in zip(sure_rows, possible_rows, strict=True) for mark in [True] * len(s) + [False] * len(p)
         ]
         if (links < 0).any():
             raise ValueError("links count from 0: none can be negative")
@@ -111,9 +107,7 @@ class Gold(Sequence[GoldPair]):
         return GoldPair({link for link, mark in zip(links, marks, strict=True) if mark}, set(links))
 
     def __repr__(self) -> str:
-        return (
-            f"<Gold: {len(self):,} pairs, {int(self.sure.sum()):,} sure links, {len(self.sure):,} possible>"
-        )
+        return f"<Gold: {len(self):,} pairs, {int(self.sure.sum()):,} sure links, {len(self.sure):,} possible>"
 
 
 def read_gold(
@@ -169,10 +163,7 @@ def _read_links(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
     links = parse_link_lines(lines, path, probabilities=False)
     check_pairs(path, len(links.counts), len(links.counts), pairs)
     _check_base(links, path, lengths)
-    if (
-        lengths is not None
-        and (beyond := outside(links.counts, links.source, links.target, lengths)) is not None
-    ):
+    if lengths is not None and (beyond := outside(links.counts, links.source, links.target, lengths)) is not None:
         pair, k = beyond
         raise outside_error(path, pair + 1, links.link(k), lengths[pair].tolist())
     return Gold(*sort_links(links.counts, links.source, links.target, ~links.possible))
@@ -209,9 +200,7 @@ def _check_base(links: LinkLines, path: str, lengths: np.ndarray | None) -> None
 def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Gold:
     records = list(parse_naacl(lines, path, lengths, pairs))
     if pairs is None:
-        order = {
-            sentence: n for n, sentence in enumerate(dict.fromkeys(record.sentence for record in records))
-        }
+        order = {sentence: n for n, sentence in enumerate(dict.fromkeys(record.sentence for record in records))}
         pair = np.array([order[record.sentence] for record in records], np.int64)
         pairs = len(order)
     else:
@@ -228,9 +217,5 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")
-gold_formats.add(
-    "pharaoh", _read_links, "`0-0 1?2`, one line a pair, counted from 0; `?` or `p` marks possible links"
-)
-gold_formats.add(
-    "naacl", _read_naacl, "`0001 1 2 S`, one line a link, counted from 1; P marks possible links"
-)
+gold_formats.add("pharaoh", _read_links, "`0-0 1?2`, one line a pair, counted from 0; `?` or `p` marks possible links")
+gold_formats.add("naacl", _read_naacl, "`0001 1 2 S`, one line a link, counted from 1; P marks possible links")

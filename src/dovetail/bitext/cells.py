@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -137,7 +138,6 @@ def lay_out(
     found = engine.map(rank_words, cuts)
     row_start = _cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
     target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
-    del found, order, cells_before
 
     blocks = []
     for first, last in _blocks(piece_cell, block_cells):
@@ -158,7 +158,13 @@ def lay_out(
         ).astype(np.int64)
         blocks.append(
             _block(
-                first, last, lines, row_piece[rows] - np.int32(first), words[rows], rank[cells], columns.stop - columns.start
+                first,
+                last,
+                lines,
+                row_piece[rows] - np.int32(first),
+                words[rows],
+                rank[cells],
+                columns.stop - columns.start,
             )
         )
     return Cells(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
@@ -218,4 +224,4 @@ def _equal_shares(cost: np.ndarray, shares: int) -> list[tuple[int, int]]:
     total = np.cumsum(cost, dtype=np.float64)
     cuts = np.searchsorted(total, total[-1] * np.arange(1, shares) / shares, side="left") + 1
     edges = np.unique(np.concatenate([[0], np.minimum(cuts, len(cost)), [len(cost)]]))
-    return [(int(low), int(high)) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(low), int(high)) for low, high in pairwise(edges)]

@@ -151,9 +151,7 @@ class _Packer:
     def side(self) -> Side:
         ids = np.frombuffer(self.ids, np.int32) if len(self.ids) else np.empty(0, np.int32)
         counts = np.bincount(ids, minlength=len(self.numbers.words))
-        return Side(
-            ids, np.frombuffer(self.ends, np.int64), Vocabulary(self.numbers.words, counts), self.text
-        )
+        return Side(ids, np.frombuffer(self.ends, np.int64), Vocabulary(self.numbers.words, counts), self.text)
 
 
 class Bitext:
@@ -215,9 +213,7 @@ class Bitext:
         sides = []
         for side in (self.source, self.target):
             low, high = side.offsets[first], side.offsets[last]
-            sides.append(
-                Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None)
-            )
+            sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
         return Bitext(sides[0], sides[1], self.options)
 
     def __repr__(self) -> str:

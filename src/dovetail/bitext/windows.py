@@ -61,7 +61,7 @@ def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = L
         target_length[pair],
     ]
     if long.any():
-        rows = [row for n in np.flatnonzero(long) for row in _windows(n, source_offsets, target_offsets)]
+        rows = [row for n in np.flatnonzero(long) for row in _windows(int(n), source_offsets, target_offsets)]
         columns = [np.concatenate([column, extra]) for column, extra in zip(columns, np.array(rows).T, strict=True)]
         order = np.lexsort((columns[6], columns[5], columns[0]))
         columns = [column[order] for column in columns]
@@ -84,7 +84,7 @@ def _windows(n: int, source_offsets: np.ndarray, target_offsets: np.ndarray) -> 
     I = int(source_offsets[n + 1] - source_offsets[n])
     J = int(target_offsets[n + 1] - target_offsets[n])
     K = -(-max(I, J) // STEP)
-    rows = []
+    rows: list[tuple[int, ...]] = []
     for k in range(K):
         i_low, i_high = k * I // K, (k + 1) * I // K
         j_low, j_high = k * J // K, (k + 1) * J // K

@@ -63,5 +63,5 @@ def main() -> None:
         click.echo("dovetail: interrupted, nothing was written", err=True)
         sys.exit(130)
     except BrokenPipeError:  # the reader of our output (say, head) has seen enough
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stderr.close()
         sys.exit(0)

@@ -21,20 +21,56 @@ from dovetail.errors import InputError
 @click.command()
 @click.argument("source")
 @click.argument("target", required=False)
-@click.option("-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output, .gz .zst work.")
-@click.option("--recipe", type=Names("name", recipe_names), help="Which recipe (see `dovetail recipes`).  [default: default]")
+@click.option(
+    "-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output, .gz .zst work."
+)
+@click.option(
+    "--recipe",
+    type=Names("name", recipe_names),
+    help="Which recipe (see `dovetail recipes`).  [default: default]",
+)
 @click.option("--decoder", type=Names("name", decoder_names), help="How links are chosen.  [default: the recipe's]")
-@click.option("--combine", type=Names("name", combination_names), help="How two directions become one, or which one alone.")
-@click.option("--threshold", type=click.FloatRange(0, 1), help="Posterior a link must exceed: the precision/recall knob.")
-@click.option("--format", "format_", type=Names("name", format_names), default="pharaoh", show_default=True, help="Output.")
+@click.option(
+    "--combine",
+    type=Names("name", combination_names),
+    help="How two directions become one, or which one alone.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    help="Posterior a link must exceed: the precision/recall knob.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=Names("name", format_names),
+    default="pharaoh",
+    show_default=True,
+    help="Output.",
+)
 @click.option("--probabilities", is_flag=True, help="Write i-j:p, a probability with each link.")
-@click.option("--on-whitespace", is_flag=True, help="Report links on the input's whitespace tokens, not the tokenizer's.")
+@click.option(
+    "--on-whitespace",
+    is_flag=True,
+    help="Report links on the input's whitespace tokens, not the tokenizer's.",
+)
 @click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
 @click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
 @click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
-@click.option("--option", "settings", multiple=True, metavar="NAME=VALUE", help="Any option of the recipe, e.g. hmm_iterations=3.")
-@click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.  [default: all cores]")
+@click.option(
+    "--option",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Any option of the recipe, e.g. hmm_iterations=3.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Threads; never changes the result.  [default: all cores]",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of recipes that sample.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
 @text_options
@@ -57,7 +93,9 @@ def align(source: str, target: str | None, **values: Any) -> None:
     changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
     changes |= _settings(values["settings"])
     if values["load"] and (values["save"] or values["warm_start"] or values["dictionary"]):
-        raise click.UsageError("--load aligns with a finished model: --save, --warm-start and --dictionary need training.")
+        raise click.UsageError(
+            "--load aligns with a finished model: --save, --warm-start and --dictionary need training."
+        )
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
     format_ = "probabilities" if values["probabilities"] and values["format_"] == "pharaoh" else values["format_"]
@@ -133,7 +171,10 @@ def _dictionary(path: str) -> dict[tuple[str, str], float]:
                 raise ValueError
         except ValueError:
             raise InputError(
-                "not a dictionary entry", path=path, line=number, remedy="Expected: source TAB target [TAB probability]."
+                "not a dictionary entry",
+                path=path,
+                line=number,
+                remedy="Expected: source TAB target [TAB probability].",
             ) from None
         entries[columns[0], columns[1]] = probability
     return entries

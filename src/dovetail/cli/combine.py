@@ -16,7 +16,13 @@ def _combiner_names() -> list[str]:
 @click.command()
 @click.argument("forward")
 @click.argument("reverse")
-@click.option("--combine", "method", type=Names("name", _combiner_names), default="grow-diag-final-and", show_default=True)
+@click.option(
+    "--combine",
+    "method",
+    type=Names("name", _combiner_names),
+    default="grow-diag-final-and",
+    show_default=True,
+)
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output.")
 @click.option("--format", "format_", type=Names("name", format_names), default="pharaoh", show_default=True)
 @click.option("--swap-reverse", is_flag=True, help="REVERSE lists its links target first.")

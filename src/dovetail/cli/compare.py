@@ -13,7 +13,13 @@ import click
 @click.argument("second")
 @click.argument("gold")
 @click.option("--metric", default="aer", show_default=True, help="aer, precision, recall or f1.")
-@click.option("--samples", type=click.IntRange(100), default=10000, show_default=True, help="Resamples of the paired test.")
+@click.option(
+    "--samples",
+    type=click.IntRange(100),
+    default=10000,
+    show_default=True,
+    help="Resamples of the paired test.",
+)
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def compare(first: str, second: str, gold: str, metric: str, samples: int, seed: int, as_json: bool) -> None:

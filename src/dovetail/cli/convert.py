@@ -17,7 +17,15 @@ from dovetail.cli.options import Names, format_names, reading, text_options
 @click.option("--to", "to", type=Names("name", format_names), required=True, help="Format of the output.")
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output.")
 @text_options
-def convert(alignment: str, source: str | None, target: str | None, from_: str | None, to: str, output: str, **values: Any) -> None:
+def convert(
+    alignment: str,
+    source: str | None,
+    target: str | None,
+    from_: str | None,
+    to: str,
+    output: str,
+    **values: Any,
+) -> None:
     """Rewrite an alignment file in another format; formats that show words need the bitext, SOURCE and TARGET."""
     from dovetail.alignments.formats import read_alignments, write_alignments
     from dovetail.bitext.corpus import read_bitext

@@ -36,7 +36,9 @@ def demo(recipe: str, pairs: int, quiet: bool) -> None:
     score = evaluate(result[: len(gold)], gold)
     console = Console(highlight=False)
     if not quiet:
-        console.print(f"Learned from {len(bitext)} English-French pairs; {len(gold)} of them have links made by hand.\n")
+        console.print(
+            f"Learned from {len(bitext)} English-French pairs; {len(gold)} of them have links made by hand.\n"
+        )
         # Pairs of middling length that differ most from a straight diagonal are the ones worth a look.
         ranked = sorted(range(len(gold)), key=lambda n: -_crossings(result[n].links) - 4 * (len(result[n]) < 14))
         for n in ranked[:pairs]:

@@ -12,9 +12,17 @@ from dovetail.cli.options import Names, format_names
 @click.command()
 @click.argument("hypothesis")
 @click.argument("gold")
-@click.option("--format", "format_", type=Names("name", format_names), help="Format of the hypothesis.  [default: seen]")
+@click.option(
+    "--format", "format_", type=Names("name", format_names), help="Format of the hypothesis.  [default: seen]"
+)
 @click.option("--skip", type=click.IntRange(0), default=0, help="Leave out the first N pairs of the hypothesis.")
-@click.option("--bootstrap", type=click.IntRange(0), default=0, metavar="N", help="Confidence interval from N resamples.")
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0),
+    default=0,
+    metavar="N",
+    help="Confidence interval from N resamples.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the resampling.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(

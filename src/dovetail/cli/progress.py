@@ -16,7 +16,8 @@ def progress_bars(quiet: bool) -> Iterator[Callable[[Progress], None] | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress as Bars, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TaskID, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
 
     columns = (
         TextColumn("{task.description:>6}"),

@@ -30,10 +30,14 @@ class Decoder(Protocol):
 
     default_combination: str
 
-    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def before(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         """Look at translation probabilities."""
 
-    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def after(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         """Look at posteriors."""
 
 
@@ -48,10 +52,14 @@ class PosteriorThreshold:
     def __init__(self, threshold: float = 0.5) -> None:
         self.threshold = np.float32(threshold)
 
-    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def before(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         pass
 
-    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def after(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         engine.map(
             lambda first, last: links_kernels.mark_threshold(
                 first, last, block.lines, work.forward, work.reverse, self.threshold, marks
@@ -68,10 +76,14 @@ class Viterbi:
     def __init__(self, threshold: float = 0.5) -> None:
         pass
 
-    def before(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def before(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         _mark_best_paths(model, cells, block, work, marks, engine)
 
-    def after(self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    def after(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
         pass
 
 

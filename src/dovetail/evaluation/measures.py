@@ -35,9 +35,7 @@ def symmetry(forward: Alignments, reverse: Alignments) -> float:
     if len(forward) != len(reverse):
         raise InputError(f"{len(forward):,} pairs forward, but {len(reverse):,} in reverse")
     forward, reverse = as_sets(forward), as_sets(reverse)
-    entry = match(
-        forward.offsets, forward.source, forward.target, reverse.offsets, reverse.source, reverse.target
-    )
+    entry = match(forward.offsets, forward.source, forward.target, reverse.offsets, reverse.source, reverse.target)
     both = np.count_nonzero(entry >= 0)
     either = len(forward.source) + len(reverse.source) - both
     return both / either if either else 1.0
@@ -126,8 +124,7 @@ def evaluate_by_frequency(
     matched = match_gold(alignments, gold)
     scores = []
     is_rare, gold_is_rare = (
-        counts[word_numbers(links.offsets, _side(links, side), offsets)] <= rare
-        for links in (matched.links, gold)
+        counts[word_numbers(links.offsets, _side(links, side), offsets)] <= rare for links in (matched.links, gold)
     )
     for links, gold_links, words in (
         (is_rare, gold_is_rare, f"{side}<={rare}"),

@@ -64,9 +64,7 @@ class Score:
         return self.intervals.get("aer")
 
     def __str__(self) -> str:
-        interval = (
-            "" if self.interval is None else " [{:.2f}, {:.2f}]".format(*(100 * x for x in self.interval))
-        )
+        interval = "" if self.interval is None else " [{:.2f}, {:.2f}]".format(*(100 * x for x in self.interval))
         return (
             f"AER {100 * self.aer:.2f}{interval} | P {100 * self.precision:.1f} R {100 * self.recall:.1f} "
             f"F1 {100 * self.f1:.1f} | {self.sentences:,} pairs, {self.links:,} links | sig: {self.signature}"

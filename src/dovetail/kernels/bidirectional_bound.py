@@ -84,7 +84,12 @@ def prune_nulls(first, position, alpha, beta, other_best, limit, null):
     killed = 0
     for r in range(1, len(first) - 1):
         s = first[r]
-        if s < first[r + 1] and position[s] == 0 and null[r] != DEAD and alpha[s] + beta[s] + other_best <= limit:
+        if (
+            s < first[r + 1]
+            and position[s] == 0
+            and null[r] != DEAD
+            and alpha[s] + beta[s] + other_best <= limit
+        ):
             null[r] = DEAD
             killed += 1
     return killed
@@ -226,7 +231,9 @@ def descend(
                 spread(agreement, live, base, mu, -1.0, fy, py, alpha_y, beta_y, marginal_y)
                 killed = prune_nulls(fx, px, alpha_x, beta_x, value_y, limit, null_x)
                 killed += prune_nulls(fy, py, alpha_y, beta_y, value_x, limit, null_y)
-                events = prune_events(agreement, live, base, marginal_x, marginal_y, value_x, value_y, limit, events)
+                events = prune_events(
+                    agreement, live, base, marginal_x, marginal_y, value_x, value_y, limit, events
+                )
                 if killed > 0 or len(events) < 0.9 * packed:
                     packed = len(events)
                     fx, px, bx, mx = pack(theta, agreement, base, null_x, 1.0)

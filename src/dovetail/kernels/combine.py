@@ -233,9 +233,7 @@ def combine(
 
 
 @kernel
-def look_up(
-    offsets, source, target, given_offsets, given_source, given_target, given_probability, probability
-):
+def look_up(offsets, source, target, given_offsets, given_source, given_target, given_probability, probability):
     """probability[k] = what the given links, sorted like the others, say of link k; 0 for what they lack."""
     for n in range(len(offsets) - 1):
         g, g_stop = given_offsets[n], given_offsets[n + 1]

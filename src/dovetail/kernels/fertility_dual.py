@@ -146,7 +146,9 @@ def ascend(
         for j in range(J):
             usage[j, path[j]] += 1.0
         if used <= 3 or used % 5 == 0:
-            reached = climb(candidate, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS)
+            reached = climb(
+                candidate, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS
+            )
         if reached > score:
             score = reached
             incumbent[:] = candidate

@@ -75,9 +75,13 @@ def row_margins(fertility, share, low, high, cells, r, best, take, leave, work):
     left_later[n] = -np.inf
     for c in range(n, 0, -1):
         allowed = low[r] <= c <= high[r]
-        taken_later[c] = max(taken_later[c + 1], total[c] + fertility[r, c]) if allowed else taken_later[c + 1]
+        taken_later[c] = (
+            max(taken_later[c + 1], total[c] + fertility[r, c]) if allowed else taken_later[c + 1]
+        )
         if c < n:
-            left_later[c] = max(left_later[c + 1], total[c + 1] + fertility[r, c]) if allowed else left_later[c + 1]
+            left_later[c] = (
+                max(left_later[c + 1], total[c + 1] + fertility[r, c]) if allowed else left_later[c + 1]
+            )
     taken_before = -np.inf  # max over 1 <= c < m of S_{c-1} + fertility[c]
     left_before = fertility[r, 0] if low[r] == 0 else -np.inf  # max over c < m of G_c
     for m in range(1, n + 1):

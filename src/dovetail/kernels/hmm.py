@@ -45,7 +45,19 @@ def transitions(I, jump, start, table, transposed, first, exits):
 
 @kernel
 def forward_backward(
-    emission, null_emission, null, table, transposed, first, position, start_mass, beta, weight, moves, first_moves, counting
+    emission,
+    null_emission,
+    null,
+    table,
+    transposed,
+    first,
+    position,
+    start_mass,
+    beta,
+    weight,
+    moves,
+    first_moves,
+    counting,
 ):
     """Posteriors of one sentence in one direction, scaled; emission (J, I) is overwritten by them.
 

@@ -14,7 +14,9 @@ from dovetail.kernels import kernel
 from dovetail.kernels.cooccurrence import RANK_LIMIT
 from dovetail.kernels.lines import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
-FLOOR = np.float32(1e-8)  # Zhao and Gildea's smoothing (section 6); it also keeps the HMM's products out of the denormals
+FLOOR = np.float32(
+    1e-8
+)  # Zhao and Gildea's smoothing (section 6); it also keeps the HMM's products out of the denormals
 
 
 @kernel
@@ -87,7 +89,9 @@ def digamma(x):
         result -= 1.0 / x
         x += 1.0
     inverse = 1.0 / (x * x)
-    return result + math.log(x) - 0.5 / x - inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
+    return (
+        result + math.log(x) - 0.5 / x - inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
+    )
 
 
 @kernel

@@ -63,4 +63,3 @@ def look_up_null(number, old, unseen, table):
     """NULL's entries for new words."""
     for word in range(len(number)):
         table[word] = old[number[word]] if number[word] >= 0 else unseen
-

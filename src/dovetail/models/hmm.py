@@ -40,7 +40,9 @@ class HMM:
     def zero_counts(self, cells: Cells) -> HMMCounts:
         longest = cells.longest
         return HMMCounts(
-            LexiconCounts.zeros(cells.slots), (JumpCounts.zeros(longest), JumpCounts.zeros(longest)), np.zeros(2)
+            LexiconCounts.zeros(cells.slots),
+            (JumpCounts.zeros(longest), JumpCounts.zeros(longest)),
+            np.zeros(2),
         )
 
     def posteriors(

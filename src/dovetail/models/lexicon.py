@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -219,11 +220,23 @@ class Lexicon:
                 )
             elif direction == 0:
                 kernels.scatter_null(
-                    block.lines, TARGET, LENGTH_J, COLUMN, cells.target_ids, work.null_forward, counts.null_forward
+                    block.lines,
+                    TARGET,
+                    LENGTH_J,
+                    COLUMN,
+                    cells.target_ids,
+                    work.null_forward,
+                    counts.null_forward,
                 )
             else:
                 kernels.scatter_null(
-                    block.lines, SOURCE, LENGTH_I, ROW, cells.source_ids, work.null_reverse, counts.null_reverse
+                    block.lines,
+                    SOURCE,
+                    LENGTH_I,
+                    ROW,
+                    cells.source_ids,
+                    work.null_reverse,
+                    counts.null_reverse,
                 )
 
         engine.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
@@ -260,4 +273,4 @@ def _runs(row_start: np.ndarray) -> list[tuple[int, int]]:
     edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + SLOT_TASK, SLOT_TASK))
     edges = np.unique(np.minimum(edges, len(row_start) - 1))
     edges[-1] = len(row_start) - 1
-    return [(int(low), int(high)) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    return [(int(low), int(high)) for low, high in pairwise(edges)]

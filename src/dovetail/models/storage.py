@@ -79,7 +79,9 @@ def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, 
     place = Path(path)
     if not place.is_dir() or not (place / ABOUT).is_file():
         raise InputError(
-            f"no model here (no {ABOUT})", path=place, remedy="Name a directory that `dovetail align --save` wrote."
+            f"no model here (no {ABOUT})",
+            path=place,
+            remedy="Name a directory that `dovetail align --save` wrote.",
         )
     try:
         about = json.loads((place / ABOUT).read_bytes())
