@@ -17,30 +17,64 @@ NEGLIGIBLE = np.float32(1e-8)  # a state with less of the mass is passed over: t
 
 
 @kernel
-def transitions(I, jump, start, table, transposed, first, exits):
+def total_of(values):
+    """The sum, in four strands: a single one waits four cycles for every addition."""
+    n = len(values)
+    s0 = s1 = s2 = s3 = np.float32(0.0)
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        s0 += values[k]
+        s1 += values[k + 1]
+        s2 += values[k + 2]
+        s3 += values[k + 3]
+    for k in range(whole, n):
+        s0 += values[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def add_rows(share, rows, total):
+    """total += sum over k of share[k] rows[k], four rows at a time so that a sum is stored once for four products."""
+    n, width = rows.shape
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = share[k], share[k + 1], share[k + 2], share[k + 3]
+        if a + b + c + d > NEGLIGIBLE:
+            for i in range(width):
+                total[i] += (a * rows[k, i] + b * rows[k + 1, i]) + (c * rows[k + 2, i] + d * rows[k + 3, i])
+    for k in range(whole, n):
+        a = share[k]
+        for i in range(width):
+            total[i] += a * rows[k, i]
+
+
+@kernel
+def transitions(I, jump, backwards, before_distance, start, table, transposed, first, exits):
     """p(i | i') = jump[i - i'] / sum over i of jump[i - i'], and the first link's distribution, for one sentence.
 
-    `jump` holds a weight for every distance, distance 0 in the middle; `start` one for every position.  Fills `table`
-    (I, I) with [i', i], `transposed` with [i, i'], `first` (I,), and `exits` (I + 1,) with 1 / the sums, start's last.
+    `jump` holds a weight for every distance, distance 0 in the middle, `backwards` the same in reverse order,
+    `before_distance` their running sums; `start` has a weight for every position.  Fills `table` (I, I) with [i', i],
+    `transposed` with [i, i'], `first` (I,), and `exits` (I + 1,) with 1 / the sums, start's last.
     """
     middle = len(jump) // 2
     for before in range(I):
-        total = 0.0
+        total = before_distance[middle - before + I] - before_distance[middle - before]
+        exits[before] = np.float32(1.0 / total)
+    for before in range(I):
+        scale = exits[before]
+        shift = middle - before
         for i in range(I):
-            total += jump[middle + i - before]
-        exits[before] = 1.0 / total
-        scale = np.float32(exits[before])
-        for i in range(I):
-            table[before, i] = jump[middle + i - before] * scale
+            table[before, i] = jump[shift + i] * scale
     for i in range(I):
+        shift = middle - i
         for before in range(I):
-            transposed[i, before] = table[before, i]
+            transposed[i, before] = backwards[shift + before] * exits[before]
     total = 0.0
     for i in range(I):
         total += start[i]
-    exits[I] = 1.0 / total
+    exits[I] = np.float32(1.0 / total)
     for i in range(I):
-        first[i] = start[i] * np.float32(exits[I])
+        first[i] = start[i] * exits[I]
 
 
 @kernel
@@ -51,11 +85,13 @@ def forward_backward(
     table,
     transposed,
     first,
+    last,
     position,
     start_mass,
     beta,
     weight,
     moves,
+    leaving,
     first_moves,
     counting,
 ):
@@ -67,8 +103,10 @@ def forward_backward(
     with weight[j, i] = (1 - p0) emission[j, i] beta[j, i] / total[j]
 
     `null_emission` (J,) is overwritten by NULL's posteriors.  With `counting`, `moves` (I, I) gets the expected number
-    of moves i' to i, still to be multiplied by table[i', i], and `first_moves` (I,) that of first links.  Returns the
-    log-likelihood.  O(I^2 J); inner loops run along i so that they are vector operations.
+    of moves i' to i, still to be multiplied by table[i', i], `leaving` (I,) their sums over i, and `first_moves` (I,)
+    the expected first links.  `last` (I,) is how probable each position is to be the last one; a model that does not
+    care gives ones.  Returns the log-likelihood.
+    O(I^2 J); inner loops run along i or i' so that they are vector operations.
     """
     J, I = emission.shape
     p0 = np.float32(null)
@@ -79,72 +117,68 @@ def forward_backward(
         for i in range(I):
             weight[i] = mass * first[i]
         if j > 0:
-            for before in range(I):
-                share = position[j - 1, before]
-                if share > NEGLIGIBLE:
-                    for i in range(I):
-                        weight[i] += share * table[before, i]
-        skip = p0 * null_emission[j]
-        total = skip  # NULL takes this share of every position's mass, the start's included
+            add_rows(position[j - 1], table, weight)
         for i in range(I):
             weight[i] *= p1 * emission[j, i]
-        for i in range(I):
-            total += weight[i]
+        skip = p0 * null_emission[j]
+        total = skip + total_of(weight[:I])  # NULL takes this share of every position's mass, the start's included
+        scale = np.float32(1.0) / total
+        skip *= scale
         if j > 0:
             for i in range(I):
-                position[j, i] = weight[i] + skip * position[j - 1, i]
+                position[j, i] = weight[i] * scale + skip * position[j - 1, i]
         else:
             for i in range(I):
-                position[j, i] = weight[i]
-        scale = np.float32(1.0) / total
+                position[j, i] = weight[i] * scale
+        scale *= p1
         for i in range(I):
-            position[j, i] *= scale
-            # From here on only emission / total is needed: alpha = weight / total is found again below.
-            emission[j, i] *= p1 * scale
-        null_emission[j] = skip * scale
-        mass *= skip * scale
+            emission[j, i] *= scale  # all that the way back needs
+        null_emission[j] = skip
+        mass *= skip
         start_mass[j] = mass
         log_likelihood += math.log(total)
 
+    # A sentence of nothing but NULLs ends nowhere: the mean stands for it.
+    end = mass * total_of(last[:I]) / np.float32(I)
     for i in range(I):
-        beta[i] = np.float32(1.0)
+        beta[i] = position[J - 1, i] * last[i]
+    end += total_of(beta[:I])
+    log_likelihood += math.log(end)
+    for i in range(I):
+        beta[i] = last[i] / end
     if counting:
         for before in range(I):
             for i in range(I):
                 moves[before, i] = np.float32(0.0)
         for i in range(I):
             first_moves[i] = np.float32(0.0)
+            leaving[i] = np.float32(0.0)
     for j in range(J - 1, -1, -1):
         skip = null_emission[j]
         for i in range(I):
             weight[i] = emission[j, i] * beta[i]
         # The posterior of a link: alpha beta, where alpha = position - what came through NULL.
         if j > 0:
-            total = np.float32(0.0)
             for i in range(I):
-                emission[j, i] = max(np.float32(0.0), (position[j, i] - skip * position[j - 1, i])) * beta[i]
-            for i in range(I):
-                total += emission[j, i]
+                emission[j, i] = max(np.float32(0.0), position[j, i] - skip * position[j - 1, i]) * beta[i]
         else:
-            total = np.float32(0.0)
             for i in range(I):
                 emission[j, i] = position[j, i] * beta[i]
-                total += emission[j, i]
-        null_emission[j] = max(np.float32(0.0), np.float32(1.0) - total)
-        before_mass = start_mass[j - 1] if j > 0 else np.float32(1.0)
+        null_emission[j] = max(np.float32(0.0), np.float32(1.0) - total_of(emission[j]))
         if counting:
+            before_mass = start_mass[j - 1] if j > 0 else np.float32(1.0)
             for i in range(I):
                 first_moves[i] += before_mass * first[i] * weight[i]
         if j > 0:
-            largest = np.float32(0.0)
             for i in range(I):
                 beta[i] *= skip
-                largest = max(largest, weight[i])
-            for i in range(I):
-                if weight[i] > NEGLIGIBLE * largest:
-                    for before in range(I):
-                        beta[before] += transposed[i, before] * weight[i]
             if counting:
+                for i in range(I):
+                    leaving[i] -= position[j - 1, i] * beta[i]
+            add_rows(weight, transposed, beta)
+            if counting:
+                for i in range(I):
+                    leaving[i] += position[j - 1, i] * beta[i]
                 for before in range(I):
                     share = position[j - 1, before]
                     if share > NEGLIGIBLE:
@@ -154,7 +188,7 @@ def forward_backward(
 
 
 @kernel
-def collect_moves(moves, table, exits, first_moves, jump_counts, start_counts):
+def collect_moves(moves, leaving, table, exits, first_moves, jump_counts, start_counts):
     """Add one sentence's expected moves to the counts by distance, and what each distance was exposed to.
 
     counts[0, d] += expected moves over distance d
@@ -163,20 +197,28 @@ def collect_moves(moves, table, exits, first_moves, jump_counts, start_counts):
     I = len(first_moves)
     middle = jump_counts.shape[1] // 2
     for before in range(I):
-        out = 0.0
+        counts = jump_counts[0, middle - before : middle - before + I]
         for i in range(I):
-            expected = moves[before, i] * table[before, i]
-            jump_counts[0, middle + i - before] += expected
-            out += expected
-        out *= exits[before]
+            counts[i] += moves[before, i] * table[before, i]
+        counts = jump_counts[1, middle - before : middle - before + I]
+        out = np.float64(max(leaving[before], np.float32(0.0)) * exits[before])
         for i in range(I):
-            jump_counts[1, middle + i - before] += out
+            counts[i] += out
     out = 0.0
     for i in range(I):
         start_counts[0, i] += first_moves[i]
         out += first_moves[i]
     for i in range(I):
         start_counts[1, i] += out * exits[I]
+
+
+@kernel
+def running_sums(weights):
+    """Sums of the first 0, 1, 2 ... weights."""
+    sums = np.zeros(len(weights) + 1, np.float64)
+    for k in range(len(weights)):
+        sums[k + 1] = sums[k] + weights[k]
+    return sums
 
 
 @kernel
@@ -218,27 +260,34 @@ def expect(
     position_space = np.empty(area, np.float32)
     first_space = np.empty(longest, np.float32)
     first_moves_space = np.empty(longest, np.float32)
-    exits = np.empty(longest + 1, np.float64)
+    leaving_space = np.empty(longest, np.float32)
+    exits = np.empty(longest + 1, np.float32)
     beta = np.empty(longest, np.float32)
     weight = np.empty(longest, np.float32)
     start_mass = np.empty(longest, np.float32)
+    ones = np.ones(longest, np.float32)
+    forward_back = forward_jump[::-1].copy()
+    reverse_back = reverse_jump[::-1].copy()
+    forward_sums = running_sums(forward_jump)
+    reverse_sums = running_sums(reverse_jump)
     for piece in range(first, last):
         line = lines[piece]
         cell = line[CELL]
         for direction in range(2):
             if direction == 0:
                 I, J = line[LENGTH_I], line[LENGTH_J]
-                jump, start = forward_jump, forward_start
+                jump, back, sums, start = forward_jump, forward_back, forward_sums, forward_start
             else:
                 I, J = line[LENGTH_J], line[LENGTH_I]
-                jump, start = reverse_jump, reverse_start
+                jump, back, sums, start = reverse_jump, reverse_back, reverse_sums, reverse_start
             table = table_space[: I * I].reshape(I, I)
             transposed = transposed_space[: I * I].reshape(I, I)
             moves = moves_space[: I * I].reshape(I, I) if counting else moves_space.reshape(0, 0)
             position = position_space[: I * J].reshape(J, I)
             first_link = first_space[:I]
             first_moves = first_moves_space[:I]
-            transitions(I, jump, start, table, transposed, first_link, exits)
+            leaving = leaving_space[:I]
+            transitions(I, jump, back, sums, start, table, transposed, first_link, exits)
             if direction == 0:
                 emission = emission_space[: I * J].reshape(J, I)
                 for i in range(I):
@@ -259,11 +308,13 @@ def expect(
                 table,
                 transposed,
                 first_link,
+                ones,
                 position,
                 start_mass,
                 beta,
                 weight,
                 moves,
+                leaving,
                 first_moves,
                 counting,
             )
@@ -272,4 +323,6 @@ def expect(
                     for j in range(J):
                         forward[cell + i * J + j] = emission[j, i]
             if counting:
-                collect_moves(moves, table, exits, first_moves, jump_counts[direction], start_counts[direction])
+                collect_moves(
+                    moves, leaving, table, exits, first_moves, jump_counts[direction], start_counts[direction]
+                )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.hmm import transitions
+from dovetail.kernels.hmm import running_sums, transitions
 from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 FORWARD = np.uint8(1)  # marks on cells: a link of the forward direction,
@@ -102,7 +102,11 @@ def mark_hmm(
     delta_space = np.empty(states, np.float32)
     came_from_space = np.empty(states, np.int32)
     first_space = np.empty(longest, np.float32)
-    exits = np.empty(longest + 1, np.float64)
+    exits = np.empty(longest + 1, np.float32)
+    forward_back = forward_jump[::-1].copy()
+    reverse_back = reverse_jump[::-1].copy()
+    forward_sums = running_sums(forward_jump)
+    reverse_sums = running_sums(reverse_jump)
     nulls = np.empty(longest, np.float32)
     path = np.empty(longest, np.int64)
     for piece in range(first, last):
@@ -111,13 +115,13 @@ def mark_hmm(
         for direction in range(2):
             if direction == 0:
                 I, J = line[LENGTH_I], line[LENGTH_J]
-                jump, start = forward_jump, forward_start
+                jump, back, sums, start = forward_jump, forward_back, forward_sums, forward_start
             else:
                 I, J = line[LENGTH_J], line[LENGTH_I]
-                jump, start = reverse_jump, reverse_start
+                jump, back, sums, start = reverse_jump, reverse_back, reverse_sums, reverse_start
             table = table_space[: I * I].reshape(I, I)
             first_link = first_space[:I]
-            transitions(I, jump, start, table, transposed_space[: I * I].reshape(I, I), first_link, exits)
+            transitions(I, jump, back, sums, start, table, transposed_space[: I * I].reshape(I, I), first_link, exits)
             emission = emission_space[: I * J].reshape(J, I)
             for j in range(J):
                 for i in range(I):

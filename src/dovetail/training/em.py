@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.cells import Block, Cells
 from dovetail.engines import Threads
 from dovetail.models.lexicon import Workspace
 from dovetail.training.monitor import Monitor
 
+Coupling = Callable[[Block, Workspace, Threads], None]
 
-def expect(model: Any, cells: Cells, work: Workspace, engine: Threads, monitor: Monitor) -> Any:
-    """E-step: the counts that the model's factors want, block after block, shards added in order."""
+
+def expect(
+    model: Any, cells: Cells, work: Workspace, engine: Threads, monitor: Monitor, couple: Coupling | None = None
+) -> Any:
+    """E-step: the counts that the model's factors want, block after block, shards added in order.
+
+    `couple` may change the posteriors of a block before they are counted.
+    """
     counts = model.zero_counts(cells)
     for block in cells:
         view = work.view(block)
         model.lexicon.gather(cells, block, view, engine)
         scores, parts = model.posteriors(cells, block, view, engine, counting=True)
+        if couple is not None:
+            couple(block, view, engine)
         model.lexicon.scatter(cells, block, view, counts.lexicon, engine)
         for part in parts:
             counts.add_shard(part)
@@ -25,12 +35,19 @@ def expect(model: Any, cells: Cells, work: Workspace, engine: Threads, monitor: 
     return counts
 
 
-def fit(model: Any, cells: Cells, engine: Threads, iterations: int, monitor: Monitor) -> Any:
+def fit(
+    model: Any,
+    cells: Cells,
+    engine: Threads,
+    iterations: int,
+    monitor: Monitor,
+    couple: Coupling | None = None,
+) -> Any:
     """EM: counts from every block, then each factor re-estimates itself."""
     work = Workspace.for_cells(cells)
     monitor.begin(model.name, iterations, len(cells.pieces))
     for _ in range(iterations):
-        counts = expect(model, cells, work, engine, monitor)
+        counts = expect(model, cells, work, engine, monitor, couple)
         model = model.reestimate(counts, engine)
         if monitor.iterated(counts.log_likelihood).converged:
             break
