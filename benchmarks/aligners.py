@@ -10,7 +10,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -38,7 +38,9 @@ class Run:
 
 
 class Aligner(Protocol):
-    name: str
+    @property
+    def name(self) -> str:
+        """As the tables call it."""
 
     def prepare(self, offline: bool) -> str:
         """Make it ready to run; the version, for the report."""
@@ -88,13 +90,17 @@ class Peer:
 class Recipe:
     """A recipe of dovetail, run as anyone would run it: `dovetail align`.
 
-    The timed run trains, writes the recipe's own output and saves the model; the other combinations are then
-    made from the saved model, untimed.  `cold` gives every timed run an empty cache of compiled kernels.
+    The timed run trains, writes the recipe's own output and saves the model; the other combinations are then made
+    from the saved model, untimed.  A recipe that leaves each pair's own counts out while it trains can't do so for text
+    that it meets with a saved model, so these may differ a little from a run that trains: `retrain` does that for each
+    combination.  `cold` gives every timed run an empty cache of compiled kernels.
     """
 
     recipe: str
     program: str | None = None
     cold: bool = False
+    retrain: bool = False
+    combined: dict[Path, dict[str, Alignments]] = field(default_factory=dict)  # by text: the same in every round
 
     @property
     def name(self) -> str:
@@ -127,19 +133,24 @@ class Recipe:
         if self.cold:
             environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
         measurement = run(command, environment=environment, timeout=timeout)
-        links = {OWN: read_test_links(folder / OWN, text)}
+        if text.source not in self.combined:
+            self.combined[text.source] = self._combinations(text, folder, threads)
+        shutil.rmtree(model, ignore_errors=True)
+        return Run(measurement, {OWN: read_test_links(folder / OWN, text), **self.combined[text.source]})
+
+    def _combinations(self, text: Text, folder: Path, threads: int) -> dict[str, Alignments]:
+        links = {}
         for combination in COMBINATIONS:
             output = folder / combination
-            options = ("--load", model, "--combine", combination)
+            saved = () if self.retrain else ("--load", folder / "model")
             try:
-                run(self._command(text.source, text.target, output, threads, *options))
+                run(self._command(text.source, text.target, output, threads, "--combine", combination, *saved))
             except CommandError as error:
                 # A bidirectional recipe has no two directions to combine, and says so.
                 print(f"{self.name}: no output for {combination}: {error}", file=sys.stderr)
                 continue
             links[combination] = read_test_links(output, text)
-        shutil.rmtree(model, ignore_errors=True)
-        return Run(measurement, links)
+        return links
 
     def _command(
         self, source: Path, target: Path, output: Path, threads: int, *options: str | Path

@@ -63,6 +63,7 @@ def run(
 ) -> Measurement:
     """What running `command` to its end costs; CommandError if it fails or takes over `timeout` seconds."""
     words = [str(word) for word in command]
+    name = Path(words[0]).name
     with tempfile.TemporaryDirectory(prefix="measure-") as folder:
         report, log = Path(folder, "report.json"), Path(folder, "log")
         launcher = [sys.executable, "-I", "-S", __file__, str(report), str(log), str(timeout or 0), *words]
@@ -75,13 +76,13 @@ def run(
             raise
         said = log.read_text(encoding="utf-8", errors="replace").strip() if log.exists() else ""
         if not report.exists():
-            raise CommandError(f"{words[0]}: could not be started. {said}")
+            raise CommandError(f"{name}: could not be started. {said}")
         facts = json.loads(report.read_text())
     if facts["timed_out"]:
-        raise CommandError(f"{words[0]}: stopped after {timeout:g} seconds")
+        raise CommandError(f"{name}: stopped after {timeout:g} seconds")
     if facts["status"] != 0:
-        last_words = " / ".join(said.splitlines()[-3:])
-        raise CommandError(f"{words[0]}: ended with status {facts['status']}: {last_words}")
+        last_words = said.splitlines()[-1] if said else "it said nothing"
+        raise CommandError(f"{name}: ended with status {facts['status']}: {last_words}")
     return Measurement(facts["wall"], facts["cpu"], facts["peak_memory"])
 
 

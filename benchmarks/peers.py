@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tasks = _tasks(options)
         aligners: list[Aligner] = [PEERS[name] for name in options.peers]
-        recipes = [Recipe(name, options.dovetail, options.cold) for name in options.recipes]
+        recipes = [Recipe(name, options.dovetail, options.cold, options.retrain) for name in options.recipes]
         aligners += recipes
         versions = {aligner.name: aligner.prepare(options.offline) for aligner in aligners}
         judge = options.judge or (options.recipes[0] if options.recipes else None)
@@ -51,7 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"peers.py: {error}", file=sys.stderr)
         return 2
-    settings = Settings(options.threads, options.repeat, options.timeout, judge and f"dovetail {judge}")
+    settings = Settings(
+        options.threads, options.repeat, options.timeout, judge and f"dovetail {judge}", options.retrain
+    )
     machine = machine_facts()
     parts = [preamble(machine, versions, settings)]
     print(parts[0], flush=True)
@@ -161,6 +163,7 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--repeat", type=int, default=1, metavar="N", help="rounds; times and scores are medians")
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="stop an aligner that takes longer")
     how.add_argument("--cold", action="store_true", help="dovetail compiles its kernels anew in every run")
+    how.add_argument("--retrain", action="store_true", help="train for each of dovetail's combinations, untimed")
     how.add_argument("--offline", action="store_true", help="use the peers that are installed")
     out = parser.add_argument_group("results")
     out.add_argument("--output", type=Path, metavar="FILE", help="write the tables there too (Markdown)")

@@ -22,6 +22,7 @@ class Settings:
     repeat: int = 1
     timeout: float | None = None
     judge: str | None = None
+    retrain: bool = False
 
 
 def preamble(machine: dict[str, Any], versions: dict[str, str], settings: Settings) -> str:
@@ -33,19 +34,21 @@ def preamble(machine: dict[str, Any], versions: dict[str, str], settings: Settin
         parts.append(f"load {machine['load']:.1f} before the first run")
     rounds = "one round" if settings.repeat == 1 else f"medians of {settings.repeat} interleaved rounds"
     notes = [f"- {name}: {PEERS[name].description}" for name in versions if name in PEERS]
-    return f"""# Dovetail beside its peers
+    combinations = "from runs of their own" if settings.retrain else "from the saved model"
+    page = f"""# Dovetail beside its peers
 
 {", ".join(parts)}.
 {"; ".join(dict.fromkeys(versions.values()))}.
 
 Text to links in both directions, {settings.threads} threads, {rounds}.
-CPU: user and system seconds of the whole process tree. Peak: the largest single process of the tree, not
-their sum (MB = 10^6 bytes). Then, for each output, AER (precision/recall) in per cent; an aligner's best,
-chosen on the test set, in bold. *own* is what an aligner puts out when no combination is asked for;
-systran-align offers nothing else. The peers' directions are combined by dovetail's combiners, untimed.
-Dovetail's time includes saving its model.
+CPU: user and system seconds of the whole process tree. Peak: the largest single process of the tree, not their sum
+(MB = 10^6 bytes). Then, for each output, AER (precision/recall) in per cent; an aligner's best, chosen on the test set,
+in bold. *own* is what an aligner puts out when no combination is asked for; systran-align offers nothing else. The
+peers' directions are combined by dovetail's combiners, untimed. Dovetail's time includes saving its model; its
+combinations come {combinations}.
 
-""" + "\n".join(notes)
+"""
+    return (page + "\n".join(notes)).rstrip()
 
 
 def section(task: Task, text: Text, results: list[Result], settings: Settings) -> str:
@@ -56,13 +59,14 @@ def section(task: Task, text: Text, results: list[Result], settings: Settings) -
         f"Dev and test text ({appended:,} pairs) appended; {len(text.gold):,} test pairs scored.",
         results_table(results),
         spread_line(results),
+        *(f"{result.name} failed later: {result.failure}" for result in results if result.failure and result.counts),
     ]
     judged, comparisons = _judgement(results, settings)
     if judged is not None and comparisons:
         parts.append(comparison_table(judged, comparisons))
         parts.append(
             f"{judged.name}'s own output against the peer's best output; interval by paired bootstrap, p by\n"
-            f"approximate randomization, {comparisons[0][1].samples:,} samples. Costs: parts of the peer's."
+            f"approximate randomization, {comparisons[0][1].samples:,} samples. Ratios: its cost over the peer's."
         )
     return "\n\n".join(part for part in parts if part)
 
@@ -106,7 +110,7 @@ def results_table(results: list[Result]) -> str:
 
 def comparison_table(judged: Result, comparisons: list[tuple[Result, Comparison]]) -> str:
     """AER of the judged aligner minus the other's best, with the paired test, and how their costs relate."""
-    header = [f"{judged.name} against", "AER", "difference", "95 % interval", "p", "CPU of it", "wall of it"]
+    header = [f"{judged.name} against", "AER", "difference", "95 % interval", "p", "CPU ratio", "wall ratio"]
     rows = []
     for other, comparison in comparisons:
         low, high = comparison.interval
@@ -125,12 +129,13 @@ def comparison_table(judged: Result, comparisons: list[tuple[Result, Comparison]
 
 
 def spread_line(results: list[Result]) -> str | None:
-    """How far the AER of one aligner's best output moves from round to round, where it moves at all."""
+    """How far the AER of one aligner's best output moves from round to round, where the table would show it."""
     moved = []
     for result in results:
-        values = result.values(result.best(), "aer") if result.counts else []
-        if values and max(values) > min(values):
-            moved.append(f"{result.name} {100 * min(values):.1f} to {100 * max(values):.1f}")
+        values = result.values(result.best(), "aer") if result.counts else [0.0]
+        low, high = f"{100 * min(values):.1f}", f"{100 * max(values):.1f}"
+        if low != high:
+            moved.append(f"{result.name} {low} to {high}")
     return f"AER of the best output over the rounds: {', '.join(moved)}." if moved else None
 
 

@@ -115,7 +115,7 @@ def write_text(task: Task, folder: Path) -> Text:
 
 def read_test_links(path: Path, text: Text) -> Alignments:
     """An aligner's links of the test pairs, out of its Pharaoh lines for the whole text."""
-    wanted = {line for line in text.lines if line is not None}
+    wanted = set(text.lines)
     kept: dict[int, list[tuple[int, int]]] = {}
     count = 0
     with path.open(encoding="utf-8") as handle:
@@ -124,12 +124,12 @@ def read_test_links(path: Path, text: Text) -> Alignments:
                 kept[count - 1] = sorted({_link(field, path, count) for field in line.split()})
     if count != text.pairs:
         raise InputError(f"{count:,} lines of links for {text.pairs:,} pairs", path=path)
-    links = [[] if line is None else kept[line] for line in text.lines]
-    for line, pair, (source_length, target_length) in zip(text.lines, links, text.lengths, strict=True):
+    links = [[] if place is None else kept[place] for place in text.lines]
+    for place, pair, (source_length, target_length) in zip(text.lines, links, text.lengths, strict=True):
         for i, j in pair:
             if i >= source_length or j >= target_length:
                 problem = f"link {i}-{j} outside a pair of {source_length} x {target_length} words"
-                raise InputError(problem, path=path, line=(line or 0) + 1)
+                raise InputError(problem, path=path, line=(place or 0) + 1)
     return Alignments.from_links(links, lengths=text.lengths)
 
 
@@ -142,17 +142,16 @@ def _link(field: str, path: Path, line: int) -> tuple[int, int]:
 
 def _pairs(paths: tuple[Path, Path]) -> Iterator[tuple[list[str], list[str]]]:
     """The two files in step, as words; InputError if one of them ends first."""
-    ends = object()
     with (
         xopen(paths[0], encoding="utf-8", newline="\n") as source,
         xopen(paths[1], encoding="utf-8", newline="\n") as target,
     ):
         for number, line in enumerate(source, 1):
-            other = next(target, ends)
-            if other is ends:
+            other = next(target, None)
+            if other is None:
                 raise InputError(f"no matching line in {paths[1].name}", path=paths[0], line=number)
             yield _words(line), _words(other)
-        if next(target, ends) is not ends:
+        if next(target, None) is not None:
             raise InputError(f"has more lines than {paths[0].name}", path=paths[1])
 
 

@@ -231,7 +231,7 @@ assert options.threads == "2"
 if options.save:
     assert options.recipe == "default"
     pathlib.Path(options.save).mkdir()
-else:
+elif options.load:
     assert pathlib.Path(options.load).is_dir()
 if options.combine == "union":
     sys.exit("no two directions to combine")
@@ -280,6 +280,15 @@ def test_a_recipe_runs_through_the_command_line_and_leaves_out_what_it_cannot_co
     links = recipe.align(text, tmp_path, 2, 60).links
     assert set(links) == {OWN, *COMBINATIONS} - {"union"}
     assert "no output for union" in capsys.readouterr().err
+
+
+def test_retraining_never_loads_a_model(task, tmp_path, program, monkeypatch):
+    commands = []
+    monkeypatch.setattr(aligners, "run", lambda command, **rest: (commands.append(command), run(command, **rest))[1])
+    recipe = Recipe("default", program, retrain=True)
+    assert recipe.align(write_text(task, tmp_path), tmp_path, 2, 60).links
+    assert len(commands) == 1 + len(COMBINATIONS)
+    assert all("--load" not in command and "--recipe" in command for command in commands)
 
 
 def test_the_whole_command_writes_tables_and_json(task, tmp_path, diagonal, program, monkeypatch, capsys):

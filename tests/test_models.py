@@ -182,7 +182,7 @@ def test_em_never_lowers_the_likelihood(pairs, seed, kind):
     history = np.array([scores for _, scores in monitor.history])
     # The first E-step belongs to made-up entries that are no distribution; from the second on EM must climb.
     gains = np.diff(history[1:], axis=0)
-    assert (gains >= -1e-4 * np.abs(history[2:])).all()
+    assert (gains >= -1e-4 * np.abs(history[2:]) - 1e-5).all()
 
 
 def test_em_on_one_unambiguous_pair_of_sentences_learns_the_translations():

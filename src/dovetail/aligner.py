@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from operator import index
 from os import PathLike
 from typing import Any
 
@@ -11,19 +13,26 @@ import numpy as np
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.assemble import assemble, sentence_scores
 from dovetail.alignments.combine import combiners
+from dovetail.alignments.gold import Gold
 from dovetail.bitext.cells import Cells, lay_out
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.bitext.windows import cut
 from dovetail.decoding.decode import Wanted, decode
-from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, decoders
+from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, PosteriorThreshold, decoders
 from dovetail.engines import Threads
 from dovetail.errors import InputError
+from dovetail.evaluation.curve import Curve, precision_recall_curve
+from dovetail.models.constraints import Constraint
+from dovetail.models.hmm import HMM
 from dovetail.models.lexicon import Lexicon, Smoothing, WordMap, Workspace
 from dovetail.models.storage import load_model, save_model
 from dovetail.recipes import Recipe, find_recipe
+from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Start, trainings
 
+CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
 
 
@@ -43,7 +52,7 @@ class Aligner:
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = chosen.with_options(options)
         self._check_choices()
-        self.seed = seed
+        self.seed = index(seed)
         self.engine = Threads(threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
@@ -73,20 +82,35 @@ class Aligner:
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
         dictionary: Mapping[tuple[str, str], float] | None = None,
+        constraints: Sequence[Constraint] = (),
+        development: tuple[Bitext | int, Gold] | None = None,
     ) -> Aligner:
         """Learn the recipe's model from a bitext.
 
         `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
-        `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `progress` is
-        called with a `Progress`; an exception it raises cancels the training.
+        `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `constraints` are
+        added to the recipe's own.  `development` is a small bitext (or the number of the first pair of this one) and its
+        gold links: EM stops when the area under their precision/recall curve stops rising, and the threshold becomes the
+        one with the lowest AER there.  `progress` is called with a `Progress`; an exception it raises cancels the training.
         """
         monitor = Monitor(progress, self.recipe.options.tolerance)
         cells = self._lay_out(bitext)
         start = self._start(bitext, cells, warm_start, dictionary)
+        if constraints and self.recipe.training != "constrained":
+            raise InputError(
+                f"the recipe {self.recipe.name} takes no constraints",
+                remedy="Choose hmm-constrained, hmm-bijective, hmm-symmetric, or the same of ibm1.",
+            )
+        watched = None if development is None else self._development(bitext, *development)
+        watch = None if watched is None else Development(lambda model: watched(model).area)
+        start = replace(start, bitext=bitext, constraints=tuple(constraints), watch=watch)
         model = trainings[self.recipe.training](
             self.recipe.model, cells, start, self.recipe.options, self.engine, monitor
         )
         self.model, self._compact = model, None
+        if watched is not None:
+            threshold = min(1.0, watched(model).best_threshold("aer"))
+            self.recipe = self.recipe.with_options({"threshold": threshold})
         self._bitext, self._cells = bitext, cells
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
@@ -97,15 +121,18 @@ class Aligner:
         """Exactly one alignment for each pair of the bitext, in order."""
         self._require_model()
         monitor = Monitor(progress)
-        monitor.begin("align", 1, len(bitext))
         if bitext is self._bitext and self._cells is not None:
-            return self._align_cells(bitext, self._cells, self.model, monitor)
+            monitor.begin("align", 1, len(self._cells.pieces))
+            model = self._decodable(self.model, bitext, self._cells)
+            return self._align_cells(bitext, self._cells, model, monitor)
+        monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
         words = WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary)
         parts = []
         for first in range(0, len(bitext), CHUNK_PAIRS):
             part = bitext.part(first, min(first + CHUNK_PAIRS, len(bitext)))
             cells = self._lay_out(part)
-            parts.append(self._align_cells(part, cells, self._transferred(cells, words), monitor))
+            model = self._decodable(self._transferred(cells, words), part, cells)
+            parts.append(self._align_cells(part, cells, model, monitor))
         return Alignments.concatenate(parts)
 
     def align_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment:
@@ -126,7 +153,8 @@ class Aligner:
         I, J = pair.lengths[0]
         result = np.zeros((2, I, J), np.float32)
         cells = self._lay_out(pair)
-        model = self._transferred(cells, WordMap.between(pair, self.source_vocabulary, self.target_vocabulary))
+        words = WordMap.between(pair, self.source_vocabulary, self.target_vocabulary)
+        model = self._decodable(self._transferred(cells, words), pair, cells)
         work = Workspace.for_cells(cells)
         pieces = cells.pieces
         for block in cells:
@@ -156,10 +184,17 @@ class Aligner:
     def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
         model, source, target, about = load_model(path)
-        aligner = cls(Recipe.from_dict(about["recipe"]), seed=about["seed"], threads=threads, **options)
+        try:
+            recipe, seed = Recipe.from_dict(about["recipe"]), about["seed"]
+            text_options = TextOptions.from_dict(about["text"])
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"the model was saved by another version of dovetail ({error})", path=path, remedy="Train it again."
+            ) from error
+        aligner = cls(recipe, seed=seed, threads=threads, **options)
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
-        aligner.text_options = TextOptions.from_dict(about["text"])
+        aligner.text_options = text_options
         return aligner
 
     def _require_model(self) -> None:
@@ -190,6 +225,35 @@ class Aligner:
         compact = self._compacted()
         return compact.with_lexicon(compact.lexicon.transfer(cells.slots, words, self.engine))
 
+    def _decodable(self, model: Any, bitext: Bitext, cells: Cells) -> Any:
+        """The model as decoders see it: one with constraints is bound to this text, or goes without them."""
+        if not hasattr(model, "bound_to"):
+            return model
+        if not self.recipe.options.project_decoding:
+            return model.unconstrained()
+        return model.bound_to(bitext, cells, strict=True)
+
+    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Any], Curve]:
+        """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
+        text = bitext.part(where, where + len(gold)) if isinstance(where, int) else where
+        if len(text) != len(gold):
+            raise InputError(
+                f"the development set has {len(text):,} pairs, but gold links of {len(gold):,}",
+                remedy="Give one line of gold links for each pair.",
+            )
+        cells = self._lay_out(text)
+        words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
+
+        def curve(model: Any) -> Curve:
+            compact = model.lexicon.compact()
+            moved = model.with_lexicon(compact.transfer(cells.slots, words, self.engine))
+            moved = self._decodable(moved, text, cells)
+            wanted = [Wanted(EITHER, 0.5)]
+            (links,), _ = decode(moved, cells, PosteriorThreshold(CANDIDATE), wanted, self.engine, Monitor())
+            return precision_recall_curve(assemble(links, cells.pieces, text.source.lengths, text.target.lengths), gold)
+
+        return curve
+
     def _start(
         self,
         bitext: Bitext,
@@ -203,16 +267,22 @@ class Aligner:
             other._require_model()
             words = WordMap.between(bitext, other.source_vocabulary, other.target_vocabulary)
             lexicon = lexicon.primed_by(other._compacted().lexicon, words, self.engine)
-            jumps = getattr(other.model, "jumps", None)
+            jumps = other.model.jumps if isinstance(other.model, HMM) else None
         if dictionary:
-            source, target = bitext.source.vocabulary, bitext.target.vocabulary
-            numbers = [(source.id(e), target.id(f), p) for (e, f), p in dictionary.items()]
+            source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
+            for pair, probability in dictionary.items():
+                if not 0 < probability <= 1:
+                    raise InputError(
+                        f"dictionary entry {pair} has the probability {probability}",
+                        remedy="It must be more than 0 and at most 1.",
+                    )
+            numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
             lexicon = lexicon.primed_by_dictionary([entry for entry in numbers if min(entry[:2]) >= 0])
-        return Start(lexicon, jumps)
+        return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps)
 
     def _align_cells(self, bitext: Bitext, cells: Cells, model: Any, monitor: Monitor) -> Alignments:
         kind = decoders[self.recipe.decoder]
-        decoder = kind(self.recipe.options.threshold)
+        decoder = kind.of(self.recipe.options)
         combine = self.recipe.combine or kind.default_combination
         lengths = bitext.source.lengths, bitext.target.lengths
         single = {

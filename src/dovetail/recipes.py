@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from numbers import Real
 from typing import Any
 
 from dovetail.errors import InputError
@@ -16,7 +18,18 @@ class Options:
 
     `ibm1_iterations` and `hmm_iterations` count EM iterations of the two stages; `window` is how far jumps are told
     apart; `null` is p0; `additive` and `variational` smooth the lexicon; `threshold` is the posterior a link must
-    exceed; `tolerance` stops a stage when the log-likelihood gains less than this share of itself.
+    exceed; `tolerance` stops a stage when the log-likelihood gains less than this share of itself.  `grow`: links that
+    touch a link and exceed this are added for words without one.
+
+    Of the constrained recipes: `constraints` names them, separated by commas; `precision` and `slack` are how far each is
+    solved and how much violation is allowed (0 and -1: what the paper used for it); `free_mass` lets a symmetric projection
+    weigh one direction more than the other; `warm_multipliers` keeps multipliers between iterations, for speed at the price
+    of memory; `project_decoding` projects when aligning, too.
+
+    Of the joint HMM: `alpha` is the prior count of any word pair, `head_stems` and `tail_stems` how many counts a word
+    takes from its stems, `spelling` whether likeness of spelling counts, `agreement_power` how hard the two directions
+    must agree (1: product), `jump_strength` how many moves a word needs before its own jumps weigh as much as those of
+    all words (0: they are the same), `largest_fertility` the number of links told apart (0: no fertility).
     """
 
     ibm1_iterations: int = 5
@@ -27,8 +40,25 @@ class Options:
     variational: bool = False
     threshold: float = 0.5
     tolerance: float = 0.0
+    grow: float = 1.0
+    constraints: str = ""
+    precision: float = 0.0
+    slack: float = -1.0
+    free_mass: bool = False
+    warm_multipliers: bool = True
+    project_decoding: bool = True
+    alpha: float = 1e-4
+    head_stems: float = 1.5
+    tail_stems: float = 0.75
+    spelling: bool = True
+    agreement_power: float = 0.75
+    jump_strength: float = 50.0
+    largest_fertility: int = 4
 
     def __post_init__(self) -> None:
+        for entry in fields(self):  # before the limits: a word or not-a-number has no place among them
+            value = _of_kind(type(entry.default), entry.name, getattr(self, entry.name))
+            object.__setattr__(self, entry.name, value)
         for name, low, high in (
             ("ibm1_iterations", 0, None),
             ("hmm_iterations", 0, None),
@@ -37,6 +67,15 @@ class Options:
             ("additive", 0.0, None),
             ("threshold", 0.0, 1.0),
             ("tolerance", 0.0, None),
+            ("grow", 0.0, 1.0),
+            ("precision", 0.0, None),
+            ("slack", -1.0, None),
+            ("alpha", 1e-9, None),
+            ("head_stems", 0.0, None),
+            ("tail_stems", 0.0, None),
+            ("agreement_power", 0.0, 1.0),
+            ("jump_strength", 0.0, None),
+            ("largest_fertility", 0, 20),
         ):
             value = getattr(self, name)
             if value < low or (high is not None and value > high):
@@ -44,6 +83,19 @@ class Options:
                 raise InputError(f"{name} is {value}", remedy=f"It must be {limits}.")
         if self.null in (0.0, 1.0):
             raise InputError(f"null is {self.null}", remedy="It must lie between 0 and 1, for instance 0.2.")
+
+
+def _of_kind(kind: type, name: str, value: Any) -> Any:
+    """The value as the type of the option's default (numpy's numbers become Python's); InputError if it is no such."""
+    if kind is bool and not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}", remedy="It must be true or false.")
+    if kind in (int, float) and (isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value)):
+        raise InputError(f"{name} is {value!r}", remedy="It must be a number.")
+    if kind is int and value != int(value):
+        raise InputError(f"{name} is {value!r}", remedy="It must be a whole number.")
+    if kind is str and not isinstance(value, str):
+        raise InputError(f"{name} is {value!r}", remedy="It must be a word.")
+    return kind(value) if kind in (int, float) else value
 
 
 @dataclass(frozen=True)
@@ -86,7 +138,57 @@ def _recipe(name: str, description: str, **parts: Any) -> None:
 _recipe("ibm1", "IBM Model 1 by EM, both directions", model="ibm1", training="em")
 _recipe("hmm", "the HMM by EM, both directions, from IBM Model 1", model="hmm", training="em")
 
-PRESETS = {"default": "hmm", "fast": "hmm", "best": "hmm"}
+_recipe(
+    "joint",
+    "both HMMs over one collapsed lexicon, with agreement, stems, spelling, word jumps and fertility",
+    model="joint-hmm",
+    training="joint",
+    options=Options(ibm1_iterations=3, hmm_iterations=6, null=0.15, grow=0.25),
+)
+_recipe(
+    "joint-fast",
+    "the joint HMM in fewer iterations",
+    model="joint-hmm",
+    training="joint",
+    options=Options(ibm1_iterations=2, hmm_iterations=3, null=0.15, grow=0.25),
+)
+_recipe(
+    "joint-best",
+    "the joint HMM in more iterations",
+    model="joint-hmm",
+    training="joint",
+    options=Options(ibm1_iterations=3, hmm_iterations=9, null=0.15, grow=0.25),
+)
+
+for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
+    _recipe(
+        f"{_model}-agreement",
+        f"{_words} by EM, both directions learning from the product of their posteriors",
+        model=_model,
+        training="agreement",
+    )
+    _recipe(
+        f"{_model}-bijective",
+        f"{_words} with each word used at most once in expectation",
+        model=_model,
+        training="constrained",
+        options=Options(constraints="bijective"),
+    )
+    _recipe(
+        f"{_model}-symmetric",
+        f"{_words} with equal link posteriors in both directions",
+        model=_model,
+        training="constrained",
+        options=Options(constraints="symmetric"),
+    )
+    _recipe(
+        f"{_model}-constrained",
+        f"{_words} with constraints of the user's own, given to fit",
+        model=_model,
+        training="constrained",
+    )
+
+PRESETS = {"default": "joint", "fast": "joint-fast", "best": "joint-best"}
 
 
 def find_recipe(name: str) -> Recipe:

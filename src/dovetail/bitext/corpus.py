@@ -66,7 +66,7 @@ class TokenLists:
         self._sentences: list[Sequence[str]] = []
 
     def append(self, tokens: Sequence[str]) -> None:
-        self._sentences.append(tokens)
+        self._sentences.append(list(tokens))  # a copy: the caller may go on using the list
 
     def __getitem__(self, n: int) -> tuple[str, list[tuple[int, int]]]:
         spans, start = [], 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 from dovetail.errors import InputError
 
@@ -33,13 +33,15 @@ class Normaliser:
         return not self.lower and self.form is None
 
     def __call__(self, text: str) -> str:
-        if self.form is not None:
-            text = unicodedata.normalize(self.form, text)
+        text = self._in_form(text)
         if self.lower:
-            text = text.lower()
-            if self.form is not None:  # lower case may come apart: İ becomes i and a dot above
-                text = unicodedata.normalize(self.form, text)
+            text = self._in_form(text.lower())  # once more: İ in lower case is i and a dot above, for one
         return text
+
+    def _in_form(self, text: str) -> str:
+        if self.form is None:
+            return text
+        return unicodedata.normalize(cast(Literal["NFC", "NFD", "NFKC", "NFKD"], self.form), text)
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` needs to make an equal one; goes into a saved model as JSON."""

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, cast
 
 from lxml import etree
 
-from dovetail.bitext.text import MAGIC, StrPath, display_name, open_bytes, read_lines, reading_problem
+from dovetail.bitext.text import MAGIC, StrPath, display_name, empty_file, open_bytes, read_lines, reading_problem
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
@@ -111,7 +111,7 @@ def _recognised(request: Request) -> tuple[str, Request]:
         if known.recognises(first):
             return name, request
     if re.match(r"\s*<(\?xml|tmx|!DOCTYPE)\b", first):
-        problem, remedy = "this looks like XML", "Pass --format tmx if it is a translation memory."
+        problem, remedy = "this looks like XML", "Name the format tmx if it is a translation memory."
     else:
         problem = "expected source and target separated by a tab or by ' ||| '"
         remedy = "Name a second file if this is one side of a bitext."
@@ -214,7 +214,7 @@ def _read_tmx(request: Request) -> Iterator[Pair]:
     present: dict[str, None] = {}  # a set that keeps the order of arrival
     with open_bytes(request.source) as handle:
         try:
-            for segments in _units(_mended(handle, request.encoding_errors), name):
+            for segments in _units(_mended(handle, request.encoding_errors), request.source):
                 units += 1
                 present.update(dict.fromkeys(segments))
                 languages = languages or _languages(list(segments), *wanted)
@@ -231,19 +231,15 @@ def _read_tmx(request: Request) -> Iterator[Pair]:
         raise InputError("no translation unit in it", path=name, remedy="Is this a TMX file?")
     lacking = "two languages" if languages is None else f"both {languages[0]} and {languages[1]}"
     if skipped == units:
-        raise InputError(
-            f"no unit has {lacking}", path=name, remedy=f"Its languages: {', '.join(present) or 'none'}."
-        )
+        raise InputError(f"no unit has {lacking}", path=name, remedy=f"Its languages: {', '.join(present) or 'none'}.")
     if skipped:
         warnings.warn(f"{name}: skipped {skipped:,} of {units:,} units, which lack {lacking}", stacklevel=2)
 
 
-bitext_formats.add(
-    "tmx", BitextFormat(1, _read_tmx, (".tmx",)), "one file: a translation memory (TMX 1.1 to 1.4)"
-)
+bitext_formats.add("tmx", BitextFormat(1, _read_tmx, (".tmx",)), "one file: a translation memory (TMX 1.1 to 1.4)")
 
 
-def _units(handle: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
+def _units(handle: BinaryIO, path: StrPath) -> Iterator[dict[str, Any]]:
     """The `seg` elements of each unit by language, the first one of each, in order.
 
     Nothing outside the file is ever fetched, and no entity is expanded but XML's own five: a reference to any
@@ -277,12 +273,14 @@ def _units(handle: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
     except etree.XMLSyntaxError as error:
         # The exception may be a later consequence without a line; the parser's own log begins with the cause.
         if not units.error_log:
-            raise InputError("the file is empty", path=name, remedy="Was it written to its end?") from error
+            raise empty_file(path) from error
         cause = units.error_log[0]
         remedy = "Find the fault with xmllint."
         if "encoding" in cause.message:
             remedy = "Convert the file to UTF-8, or pass --encoding-errors replace."
-        raise InputError(f"broken XML: {cause.message}", path=name, line=cause.line, remedy=remedy) from error
+        raise InputError(
+            f"broken XML: {cause.message}", path=display_name(path), line=cause.line, remedy=remedy
+        ) from error
 
 
 def _tag(language: str | None) -> str | None:
@@ -327,11 +325,7 @@ def _mended(handle: BinaryIO, encoding_errors: str) -> BinaryIO:
         return handle
     start = handle.peek(256) if isinstance(handle, io.BufferedReader) else b""
     declared = re.match(rb"""[^>]*encoding\s*=\s*["']([^"']*)""", start)
-    utf8 = (
-        declared[1].upper() in (b"UTF-8", b"UTF8", b"US-ASCII", b"ASCII")
-        if declared
-        else b"\0" not in start[:4]
-    )
+    utf8 = declared[1].upper() in (b"UTF-8", b"UTF8", b"US-ASCII", b"ASCII") if declared else b"\0" not in start[:4]
     if not utf8 or start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return handle
     return cast(BinaryIO, codecs.EncodedFile(handle, "utf-8", "utf-8", encoding_errors))

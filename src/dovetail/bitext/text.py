@@ -44,7 +44,7 @@ def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
     # Standard input goes to xopen as a stream: its own "-" wants a file descriptor, and a notebook has none.
     stream = sys.stdin.buffer if os.fspath(path) == "-" else None
     try:
-        handle = cast(BinaryIO, xopen(path if stream is None else stream, "rb", threads=0))
+        handle = xopen(path if stream is None else stream, "rb", threads=0)
     except OSError as error:
         raise reading_problem(path, error) from error
     if handle is stream:
@@ -99,7 +99,7 @@ def read_lines(path: StrPath, encoding_errors: str = "strict") -> Iterator[str]:
         except Exception as error:  # every decompressor has exception classes of its own
             raise reading_problem(path, error, line=number + 1) from error
     if not number:
-        raise InputError("the file is empty", path=display_name(path), remedy="Was it written to its end?")
+        raise empty_file(path)
 
 
 def _without_mark(first: bytes, path: StrPath) -> bytes:
@@ -114,6 +114,10 @@ def _without_mark(first: bytes, path: StrPath) -> bytes:
     return first.removeprefix(codecs.BOM_UTF8)
 
 
+def empty_file(path: StrPath) -> InputError:
+    return InputError("the file is empty", path=display_name(path), remedy="Was it written to its end?")
+
+
 def reading_problem(path: StrPath, error: Exception, line: int | None = None) -> InputError:
     """What to tell the person whose file could not be opened, or not be read beyond some line."""
     name = display_name(path)
@@ -125,6 +129,8 @@ def reading_problem(path: StrPath, error: Exception, line: int | None = None) ->
         if error.errno == errno.EACCES:
             return InputError("no permission to read it", path=name, remedy="Check the file's permissions.")
         return InputError(f"could not be read ({error.strerror})", path=name, line=line)
+    if os.path.isfile(path) and os.path.getsize(path) == 0:  # to bz2 and lzma, a file cut off at once
+        return empty_file(path)
     suffix = Path(path).suffix.lower()
     if suffix in MAGIC and not _starts_with(path, MAGIC[suffix]):
         return InputError(

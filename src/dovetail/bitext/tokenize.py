@@ -1,7 +1,7 @@
 """From a line of text to the character spans of its words.
 
-Every tokenizer gives spans into the raw text, so that a link can always be traced back to the characters it is about.
-Spans are sorted, disjoint and never empty, and none reaches across whitespace.
+Every tokenizer gives spans into the raw text, so that a link can always be traced back to its characters.
+Spans are sorted, disjoint and never empty, and none reaches across ASCII whitespace.
 """
 
 from __future__ import annotations
@@ -42,13 +42,11 @@ class WhitespaceTokenizer:
         return _BETWEEN_SPACES.findall(text)
 
 
-tokenizers.add(
-    "whitespace", WhitespaceTokenizer(), "text that is tokenised already: cuts at ASCII whitespace only"
-)
+tokenizers.add("whitespace", WhitespaceTokenizer(), "tokenised text: cuts at ASCII whitespace and nowhere else")
 
 
 def whitespace_owner(text: str, spans: Sequence[Span]) -> list[int]:
-    """For each span the index of the whitespace token that holds it: links over tokens become links over those.
+    """For each span the index of the whitespace token that holds it, so that links can be told in those.
 
     >>> whitespace_owner("Don't go!", [(0, 2), (2, 5), (6, 8), (8, 9)])
     [0, 0, 1, 1]
@@ -69,10 +67,11 @@ class UnicodeTokenizer:
     Words with their marks, numbers (3.14, 1,000), addresses and abbreviations (U.S.) stay whole; punctuation comes
     apart one by one, except for runs (..., --).  English clitics are cut off (do n't, John 's), elisions too
     (l' eau, dell' arte); other apostrophes within a word belong to it (aujourd'hui, O'Brien).  Scripts without
-    spaces: Han by character; Katakana in runs; Hiragana by its frequent function words, else by character; Thai,
-    Lao, Khmer and Burmese by a consonant with its vowels and signs.
+    spaces: Han by character, Katakana in runs, Hiragana by a few frequent words and else by character; Thai, Lao,
+    Khmer and Burmese by consonant with its vowels and signs.
 
-    Whitespace here is all of Unicode's and the zero-width space, which some of these scripts set between words.
+    Whitespace is Unicode's and the zero-width space, which some of these scripts set between words; every other
+    character is in some token.
     """
 
     def spans(self, text: str) -> list[Span]:
@@ -86,26 +85,19 @@ tokenizers.add("unicode", UnicodeTokenizer(), "raw text in any script: words, nu
 
 
 class IcuTokenizer:
-    """For raw text, by ICU's word boundaries: dictionaries for Chinese, Japanese, Thai, Lao, Khmer and Burmese."""
+    """For raw text, by ICU's word boundaries, with dictionaries for most scripts that are written without spaces."""
 
     def spans(self, text: str) -> list[Span]:
         icu = _icu()
         breaks = icu.BreakIterator.createWordInstance(icu.Locale.getRoot())
         breaks.setText(text)
-        ends: Iterable[int] = breaks
-        if text and max(text) > "\uffff":  # ICU counts UTF-16 units, Python characters
-            character = []
-            for k, letter in enumerate(text):
-                character += [k] * (1 + (letter > "\uffff"))
-            character.append(len(text))
-            ends = [character[end] for end in breaks]
         spans = []
         start = 0
-        for end in ends:
-            # A piece may be whitespace, or whitespace that a combining mark has glued to itself.
-            spans += [
-                (start + a, start + b) for a, b in map(re.Match.span, re.finditer(r"\S+", text[start:end]))
-            ]
+        for end in _characters(text, breaks):
+            # Whitespace is a piece too, and a combining mark behind it belongs to that piece.
+            length = len(text[start:end].lstrip())
+            if length:
+                spans.append((end - length, end))
             start = end
         return spans
 
@@ -116,12 +108,24 @@ class IcuTokenizer:
 tokenizers.add("icu", IcuTokenizer(), "raw text by ICU's dictionaries and word boundaries; needs PyICU")
 
 
+def _characters(text: str, offsets: Iterable[int]) -> Iterable[int]:
+    """Offsets in characters for ICU's, which count UTF-16 units."""
+    if not text or max(text) <= "\uffff":
+        return offsets
+    starts: list[int] = []
+    for n, character in enumerate(text):
+        starts += [n] if character <= "\uffff" else [n, n]
+    starts.append(len(text))
+    return [starts[offset] for offset in offsets]
+
+
 def _icu() -> Any:
     try:
         import icu
     except ImportError as error:
         raise InputError(
-            "the tokenizer icu needs PyICU, which is not installed", remedy="pip install dovetail-align[icu]"
+            "the tokenizer icu needs PyICU, which is not installed",
+            remedy="Install it: pip install dovetail-align[icu]",
         ) from error
     return icu
 
@@ -149,28 +153,34 @@ _ELIDED = (
     "|(?:[aA]|[dD]a|[dD]e|[nN]e|[sS]u|[qQ]ue|[bB]e)ll|[uU]n|[sS]ant|[dD]ov|[aA]nch)['’]"
 )
 
-# Words of Hiragana that hardly ever occur inside another; what remains is cut by character.
+# Words of Hiragana that hardly ever occur inside another one; the rest is cut by character.
 _JAPANESE = (
-    "それぞれ|ほとんど|すなわち|あるいは|もしくは|ください|ながら|ところ|そして|しかし|ただし|さらに|つまり|および|または|すべて|でした"
-    "|ました|ません|わたし|あなた|から|まで|より|など|だけ|ほど|のみ|こと|もの|ため|よう|これ|それ|あれ|どれ|この|その|あの|どの|ここ|そこ"
-    "|どこ|また|なお|する|です|ます"
+    "それぞれ|ほとんど|すなわち|あるいは|もしくは|ください|ながら|ところ|そして|しかし|ただし|さらに"
+    "|つまり|および|または|すべて|でした|ました|ません|わたし|あなた|から|まで|より|など|だけ|ほど|のみ"
+    "|こと|もの|ため|よう|これ|それ|あれ|どれ|この|その|あの|どの|ここ|そこ|どこ|また|なお|する|です|ます"
+)
+
+# Letters of Latin, Greek, Cyrillic, Hebrew, Arabic and Hangul, in ranges that hold nothing else.
+_COMMON = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02af\u03b1-\u03e1\u0400-\u0481\u048a-\u052f"
+    "\u05d0-\u05ea\u0620-\u064a\uac00-\ud7a3"
 )
 
 _EMOJI = "[\u203c-\u3299\U0001f000-\U0001faff]"
 
 # The first alternative that fits is taken.
 _ALTERNATIVES = [
-    # Shortcuts for most of most texts, which the alternatives below would cut in the same way but more slowly.
-    rf"{_LETTER}+(?=[\s,;!?)]|\Z)",
+    # Shortcuts: what the alternatives below would cut in the same way, but more slowly.
+    rf"[{_COMMON}]+(?=[\s,;!?)]|\Z)",
     r"[,;()]|\.(?!\.)",
-    # Han, with its repetition mark; Katakana; Hiragana, small letters with the one before.
+    # Han, with its repetition mark; Katakana; Hiragana, a small letter with the one before it.
     f"[{_HAN}]\u3005*",
     f"[{_KATAKANA}]+",
     f"{_JAPANESE}|[{_HIRAGANA}][\u3041\u3043\u3045\u3047\u3049\u3083\u3085\u3087\u30fc]*",
-    # Addresses; the length of what stands before an @ is bounded, or a long line of dots would take quadratic time.
+    # Addresses.  What may stand before an @ is bounded, or a long row of dots would take quadratic time.
     r"(?:[hH][tT][tT][pP][sS]?://|[fF][tT][pP]://|[wW][wW][wW]\.)"
     r"[A-Za-z0-9\u00c0-\u04ff\-._~:/?\#\[\]@!$&'()*+,;=%]*[A-Za-z0-9\u00c0-\u04ff/\#=&_~$%+\-]",
-    r"[A-Za-z0-9._%+\-]{1,64}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63})+",
+    r"[A-Za-z0-9][A-Za-z0-9._%+\-]{0,63}@[A-Za-z0-9\-]{1,63}(?:\.[A-Za-z0-9\-]{1,63})+",
     # &amp; and the like
     r"&(?:\#[0-9]{1,7}|\#[xX][0-9A-Fa-f]{1,6}|[A-Za-z][A-Za-z0-9]{1,30});",
     # Abbreviations: U.S., e.g., titles.
@@ -185,12 +195,13 @@ _ALTERNATIVES = [
     )*(?!(?<=[nN])['’][tT](?!\w))""",
     # Thai and Lao: vowel before, consonant, marks, vowels behind, silent consonants.
     r"""[\u0e40-\u0e44\u0ec0-\u0ec4]?[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]
-        [\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece]*[\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd]*
-        (?:[\u0e01-\u0e2e][\u0e34\u0e38]?\u0e4c)*""",
+        [\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece]*
+        [\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd]*(?:[\u0e01-\u0e2e][\u0e34\u0e38]?\u0e4c)*""",
     # Khmer: consonant, vowels and signs, further consonants below it.
     r"[\u1780-\u17b3][\u17b4-\u17d1\u17dd]*(?:\u17d2[\u1780-\u17b3][\u17b4-\u17d1\u17dd]*)*",
     # Burmese: the same, and final consonants, which the sign asat marks.
-    r"[\u1000-\u1020](?:[\u102b-\u1038\u103a-\u103e]|\u1039[\u1000-\u1020]|[\u1000-\u1020](?=\u1037?[\u1039\u103a]))*",
+    r"""[\u1000-\u1020](?:[\u102b-\u1038\u103a-\u103e]|\u1039[\u1000-\u1020]
+        |[\u1000-\u1020](?=\u1037?[\u1039\u103a]))*""",
     # Runs of one sign, flags, joined emoji; at last any character.
     r"\.{2,}|-{2,}|!{2,}|\?{2,}|\*{2,}|={2,}|~{2,}|\#{2,}|…{2,}|–{2,}|—{2,}|``|''",
     "[\U0001f1e6-\U0001f1ff]{2}",
@@ -201,7 +212,7 @@ _ALTERNATIVES = [
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """Made when first asked for: looking through Unicode for what extends a character takes some 50 ms."""
+    """Made when first asked for: it takes some 30 ms to look through Unicode for what extends a character."""
     alternatives = "|".join(_ALTERNATIVES).replace("EXTENDER", _extenders())
     return re.compile(rf"(?![\s\u200b])(?:{alternatives}){_extenders()}*", re.VERBOSE | re.DOTALL)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import warnings
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -49,19 +52,33 @@ def dovetail() -> None:
 
 
 def main() -> None:
-    """Run a command; bad input is one line on standard error and exit status 2."""
+    """Run a command; whatever goes wrong is one line on standard error, with exit status 2 for bad usage or input."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # raises, so that unfinished files are removed
+    warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
     try:
-        status = dovetail.main(standalone_mode=False)
+        status = dovetail.main(prog_name="dovetail", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except InputError as error:
-        click.echo(f"dovetail: {error}", err=True)
-        sys.exit(2)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2 if isinstance(error, click.UsageError) else error.exit_code)
+        _stop(f"dovetail: {error}", 2)
+    except click.UsageError as error:
+        if error.ctx is not None and error.message == error.ctx.get_help():  # `dovetail` and nothing else
+            click.echo(error.message, err=True)
+            sys.exit(2)
+        command = error.ctx.command_path if error.ctx is not None else "dovetail"
+        _stop(f"{command}: {error.format_message().rstrip('.')}. Try `{command} --help`.", 2)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("dovetail: interrupted, nothing was written", err=True)
-        sys.exit(130)
-    except BrokenPipeError:  # the reader of our output (say, head) has seen enough
-        sys.stderr.close()
-        sys.exit(0)
+        _stop("dovetail: interrupted, no links were written", 130)
+    except OSError as error:  # a full disk, say; a reader of our output that has seen enough is click's business
+        place = f"{error.filename}: " if error.filename else ""
+        _stop(f"dovetail: {place}{error.strerror or error}", 1)
+    except MemoryError:
+        _stop("dovetail: not enough memory. Align a part of the text, or use a machine with more.", 1)
+
+
+def _stop(message: str, status: int) -> NoReturn:
+    _say(message)
+    sys.exit(status)
+
+
+def _say(message: str) -> None:
+    click.echo(message.replace("\n", " "), err=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dovetail.cli.options import (
+    SEED,
     Names,
     combination_names,
     decoder_names,
@@ -16,6 +17,9 @@ from dovetail.cli.options import (
     text_options,
 )
 from dovetail.errors import InputError
+
+if TYPE_CHECKING:
+    from dovetail.bitext.corpus import TextOptions
 
 
 @click.command()
@@ -71,7 +75,7 @@ from dovetail.errors import InputError
     metavar="N",
     help="Threads; never changes the result.  [default: all cores]",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of recipes that sample.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of recipes that sample.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
 @text_options
 def align(source: str, target: str | None, **values: Any) -> None:
@@ -87,6 +91,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
+    from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
     options = reading(values)
@@ -98,21 +103,24 @@ def align(source: str, target: str | None, **values: Any) -> None:
         )
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
-    format_ = "probabilities" if values["probabilities"] and values["format_"] == "pharaoh" else values["format_"]
-    keep_text = alignment_formats[format_].needs_text or values["on_whitespace"]
+    format_ = values["format_"]
+    if values["probabilities"]:
+        if format_ not in ("pharaoh", "probabilities", "jsonl"):
+            raise click.UsageError(f"the format {format_} has no room for --probabilities: choose pharaoh or jsonl.")
+        format_ = "probabilities" if format_ == "pharaoh" else format_
+    # jsonl can do without the words, but is there to show them.
+    keep_text = alignment_formats[format_].needs_text or format_ == "jsonl" or values["on_whitespace"]
 
     if values["load"]:
         aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
-        options |= {
-            "tokenizer": aligner.text_options.tokenizer,
-            "lower": aligner.text_options.normaliser.lower,
-            "form": aligner.text_options.normaliser.form,
-        }
+        options |= _reading_of(aligner.text_options, options)
     else:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
-    bitext = read_bitext(source, target, keep_text=keep_text, **options)
+    if values["save"]:
+        check_place(values["save"])  # before the training, not after it
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
+            bitext = read_bitext(source, target, keep_text=keep_text, **options)
             if not values["load"]:
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
                 say_compiling(quiet)
@@ -123,7 +131,21 @@ def align(source: str, target: str | None, **values: Any) -> None:
         if values["on_whitespace"]:
             result, text = on_whitespace_tokens(result, bitext)
         write_alignments(handle, result, format_, text)
-    say(f"{len(result):,} pairs, {len(result.source):,} links", quiet)
+    say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
+
+
+def _reading_of(trained: TextOptions, asked: dict[str, Any]) -> dict[str, Any]:
+    """How a model's text was read, for new text is read likewise; asking for something else is refused, not ignored."""
+    own = {"tokenizer": trained.tokenizer, "lower": trained.normaliser.lower, "form": trained.normaliser.form}
+    plain = {"tokenizer": "whitespace", "lower": False, "form": None}
+    for name, value in own.items():
+        if asked[name] not in (plain[name], value):
+            raise click.UsageError(f"--load: the model's text was read with {name}={value}. Drop --{name}.")
+    return own
+
+
+def _number(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def say_compiling(quiet: bool) -> None:
@@ -132,7 +154,7 @@ def say_compiling(quiet: bool) -> None:
     from dovetail.kernels import compiled_before
 
     if not compiled_before():
-        say("First run: compiling the kernels, which takes some seconds. Later runs start at once.", quiet)
+        say("First run: compiling the kernels takes some seconds; later runs start at once.", quiet)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:

@@ -13,6 +13,12 @@ def _combiner_names() -> list[str]:
     return list(combiners)
 
 
+def _wordless_format_names() -> list[str]:
+    from dovetail.alignments.formats import alignment_formats
+
+    return [name for name in format_names() if not alignment_formats[name].needs_text]
+
+
 @click.command()
 @click.argument("forward")
 @click.argument("reverse")
@@ -24,7 +30,14 @@ def _combiner_names() -> list[str]:
     show_default=True,
 )
 @click.option("-o", "--output", default="-", metavar="FILE", help="Where links go; - is standard output.")
-@click.option("--format", "format_", type=Names("name", format_names), default="pharaoh", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=Names("name", _wordless_format_names),
+    default="pharaoh",
+    show_default=True,
+    help="Output; `dovetail convert` makes the formats that show words.",
+)
 @click.option("--swap-reverse", is_flag=True, help="REVERSE lists its links target first.")
 def combine(forward: str, reverse: str, method: str, output: str, format_: str, swap_reverse: bool) -> None:
     """Make one alignment of two directions' files, from any aligner.

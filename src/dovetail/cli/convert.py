@@ -27,11 +27,13 @@ def convert(
     **values: Any,
 ) -> None:
     """Rewrite an alignment file in another format; formats that show words need the bitext, SOURCE and TARGET."""
-    from dovetail.alignments.formats import read_alignments, write_alignments
+    from dovetail.alignments.formats import alignment_formats, read_alignments, write_alignments
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
 
-    bitext = read_bitext(source, target, **reading(values)) if source else None
-    links = read_alignments(alignment, from_, bitext.lengths if bitext else None)
+    if alignment_formats[to].needs_text and source is None:
+        raise click.UsageError(f"the format {to} shows the words: name the bitext, SOURCE and TARGET.")
+    bitext = None if source is None else read_bitext(source, target, **reading(values))
+    links = read_alignments(alignment, from_, None if bitext is None else bitext.lengths)
     with atomic_writer(output) as handle:
-        write_alignments(handle, links, to, bitext.text if bitext else None)
+        write_alignments(handle, links, to, None if bitext is None else bitext.text)

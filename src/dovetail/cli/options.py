@@ -9,6 +9,8 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+SEED = click.IntRange(0, 2**63 - 1)
+
 
 class Names(click.ParamType):
     """One of a registry's names; the registry is imported only when a value or the help is asked for."""
@@ -54,6 +56,12 @@ def format_names() -> list[str]:
     from dovetail.alignments.formats import alignment_formats
 
     return list(alignment_formats)
+
+
+def metric_names() -> list[str]:
+    from dovetail.evaluation import metrics
+
+    return list(metrics)
 
 
 def bitext_format_names() -> list[str]:

@@ -14,19 +14,25 @@ import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
 from dovetail.engines import Threads
+from dovetail.kernels import grow as grow_kernels
 from dovetail.kernels import links as links_kernels
 from dovetail.kernels import viterbi as viterbi_kernels
 from dovetail.kernels.viterbi import EITHER, FORWARD, REVERSE
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
+from dovetail.models.joint_hmm import JointHMM
 from dovetail.models.lexicon import Workspace
+from dovetail.models.word_jumps import bins_of
 from dovetail.registry import Registry
 
 __all__ = ["EITHER", "FORWARD", "REVERSE", "Decoder", "PosteriorThreshold", "Viterbi", "decoders"]
 
 
 class Decoder(Protocol):
-    """Marks links; `default_combination` names how its two directions become one when nobody says."""
+    """Marks links; `default_combination` names how its two directions become one when nobody says.
+
+    A decoder is made by its classmethod `of` from a recipe's options.
+    """
 
     default_combination: str
 
@@ -45,12 +51,21 @@ decoders: Registry[Any] = Registry("decoder")
 
 
 class PosteriorThreshold:
-    """Links whose posterior exceeds the threshold: minimum Bayes risk, with the threshold as the knob (Graça, sec. 2.3)."""
+    """Links whose posterior exceeds the threshold: minimum Bayes risk, with the threshold as the knob (Graça, sec. 2.3).
+
+    The links of both directions together may grow: cells above `grow` that touch a link, and whose row or column has
+    none yet, are added, best first.  Words that translate several others are found that way.
+    """
 
     default_combination = "soft-union"
 
-    def __init__(self, threshold: float = 0.5) -> None:
+    def __init__(self, threshold: float = 0.5, grow: float = 1.0) -> None:
         self.threshold = np.float32(threshold)
+        self.grow = np.float32(grow)
+
+    @classmethod
+    def of(cls, options: Any) -> PosteriorThreshold:
+        return cls(options.threshold, options.grow)
 
     def before(
         self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
@@ -66,6 +81,13 @@ class PosteriorThreshold:
             ),
             block.shards,
         )
+        if self.grow < self.threshold:
+            engine.map(
+                lambda first, last: grow_kernels.grow(
+                    first, last, block.lines, work.forward, work.reverse, self.grow, marks
+                ),
+                block.shards,
+            )
 
 
 class Viterbi:
@@ -73,8 +95,9 @@ class Viterbi:
 
     default_combination = "grow-diag-final-and"
 
-    def __init__(self, threshold: float = 0.5) -> None:
-        pass
+    @classmethod
+    def of(cls, options: Any) -> Viterbi:
+        return cls()
 
     def before(
         self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
@@ -133,6 +156,32 @@ def _(model: HMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray
             work.reverse,
             model.null,
             *weights,
+            marks,
+        ),
+        block.shards,
+    )
+
+
+@_mark_best_paths.register
+def _(model: JointHMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    bins = bins_of(cells.longest)
+    ends = np.array([[jumps.start, jumps.end] for jumps in model.jumps], np.float32)
+    engine.map(
+        lambda first, last: viterbi_kernels.mark_joint(
+            first,
+            last,
+            block.lines,
+            cells.source_ids,
+            cells.target_ids,
+            model.lexicon.null_forward,
+            model.lexicon.null_reverse,
+            work.forward,
+            work.reverse,
+            model.null,
+            model.jumps[0].weights,
+            model.jumps[1].weights,
+            bins,
+            ends,
             marks,
         ),
         block.shards,

@@ -63,3 +63,25 @@ def look_up_null(number, old, unseen, table):
     """NULL's entries for new words."""
     for word in range(len(number)):
         table[word] = old[number[word]] if number[word] >= 0 else unseen
+
+
+@kernel
+def look_up_counts(row_start, target, source_number, target_number, old_row_start, old_target, old_counts, counts):
+    """Fill `counts` for every slot with the count of the same pair in the old rows (sorted by target), 0 if it has none."""
+    for e in range(len(row_start) - 1):
+        old_e = source_number[e]
+        for slot in range(row_start[e], row_start[e + 1]):
+            old_f = target_number[target[slot]]
+            counts[slot] = 0.0
+            if old_e >= 0 and old_f >= 0:
+                low = old_row_start[old_e]
+                high = old_row_start[old_e + 1]
+                end = high
+                while low < high:
+                    middle = (low + high) // 2
+                    if old_target[middle] < old_f:
+                        low = middle + 1
+                    else:
+                        high = middle
+                if low < end and old_target[low] == old_f:
+                    counts[slot] = old_counts[low]

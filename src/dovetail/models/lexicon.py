@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ class WordMap:
     source: np.ndarray
     target: np.ndarray
     twin: np.ndarray
+    vocabularies: tuple[Vocabulary, Vocabulary]  # of the new text
 
     @classmethod
     def between(cls, bitext: Bitext, source: Vocabulary, target: Vocabulary) -> WordMap:
@@ -36,6 +38,7 @@ class WordMap:
             bitext.source.vocabulary.numbers_in(source),
             bitext.target.vocabulary.numbers_in(target),
             bitext.source.vocabulary.numbers_in(bitext.target.vocabulary),
+            (bitext.source.vocabulary, bitext.target.vocabulary),
         )
 
 
@@ -156,22 +159,56 @@ class Lexicon:
                 SAME_SPELLING,
                 table,
             ),
-            _runs(slots.row_start),
+            slot_runs(slots.row_start),
         )
         nulls = [np.empty(size, np.float32) for size in (slots.n_targets, slots.n_sources)]
         transfer_kernels.look_up_null(words.target, self.null_forward, UNSEEN, nulls[0])
         transfer_kernels.look_up_null(words.source, self.null_reverse, UNSEEN, nulls[1])
         return Lexicon(slots, table, nulls[0], nulls[1], self.smoothing)
 
-    def primed_by(self, other: Lexicon, words: WordMap, engine: Threads) -> Lexicon:
+    def probabilities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """t(f | e) and t(e | f) by slot (slots, 2), and NULL's: for other models to start from."""
+        return self.table, self.null_forward, self.null_reverse
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Parameters by name, for saving."""
+        return {
+            "lexicon.row_start": self.slots.row_start,
+            "lexicon.target": self.slots.target,
+            "lexicon.table": self.table,
+            "lexicon.null_forward": self.null_forward,
+            "lexicon.null_reverse": self.null_reverse,
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """What is no array, for saving."""
+        return asdict(self.smoothing)
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
+    ) -> Lexicon:
+        """The saved lexicon, or ValueError for one whose numbers would lead a kernel outside its arrays."""
+        slots = saved_slots(arrays, source, target)
+        table, null_forward, null_reverse = (
+            arrays[f"lexicon.{name}"] for name in ("table", "null_forward", "null_reverse")
+        )
+        check_shapes(
+            (table, np.float32, (len(slots), 2)),
+            (null_forward, np.float32, (len(target),)),
+            (null_reverse, np.float32, (len(source),)),
+        )
+        return cls(slots, table, null_forward, null_reverse, Smoothing(**settings))
+
+    def primed_by(self, other: Any, words: WordMap, engine: Threads) -> Lexicon:
         """Start from a trained (compact) lexicon: its entries for words it knows, these uniform ones for the rest."""
-        moved = other.transfer(self.slots, words, engine)
+        moved, null_forward, null_reverse = other.transfer(self.slots, words, engine).probabilities()
         rows = np.repeat(words.source >= 0, np.diff(self.slots.row_start))
         known = rows & (words.target[self.slots.target] >= 0)
         # A little of the uniform entry keeps pairs alive that the old text never showed together.
-        table = np.where(known[:, None], 0.9 * moved.table + 0.1 * self.table, self.table).astype(np.float32)
-        null_forward = np.where(words.target >= 0, moved.null_forward, self.null_forward)
-        null_reverse = np.where(words.source >= 0, moved.null_reverse, self.null_reverse)
+        table = np.where(known[:, None], 0.9 * moved + 0.1 * self.table, self.table).astype(np.float32)
+        null_forward = np.where(words.target >= 0, null_forward, self.null_forward)
+        null_reverse = np.where(words.source >= 0, null_reverse, self.null_reverse)
         return Lexicon(self.slots, table, null_forward, null_reverse, self.smoothing)
 
     def primed_by_dictionary(self, entries: list[tuple[int, int, float]]) -> Lexicon:
@@ -249,7 +286,7 @@ class Lexicon:
         slots, s = self.slots, self.smoothing
         totals = np.zeros(slots.n_targets)
         sizes = np.zeros(slots.n_targets, np.int64)
-        rows = _runs(slots.row_start)
+        rows = slot_runs(slots.row_start)
         engine.map(
             lambda first, last: kernels.normalise_rows(
                 first, last, slots.row_start, counts.slots, s.additive, s.variational, self.table
@@ -268,7 +305,33 @@ class Lexicon:
         return self
 
 
-def _runs(row_start: np.ndarray) -> list[tuple[int, int]]:
+def check_shapes(*wanted: tuple[np.ndarray, Any, tuple[int, ...]]) -> None:
+    """ValueError unless every array has the type and shape it should have."""
+    for values, kind, shape in wanted:
+        if values.dtype != kind or values.shape != shape:
+            raise ValueError("the arrays of the model do not fit together")
+
+
+def saved_slots(arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary) -> Slots:
+    """The slots of a saved lexicon, checked: rows in order, words within the vocabularies."""
+    row_start, partners = arrays["lexicon.row_start"], arrays["lexicon.target"]
+    check_shapes((row_start, np.int64, (len(source) + 1,)), (partners, np.int32, (len(partners),)))
+    check_rows(row_start, partners, len(target))
+    return Slots(row_start, partners, len(target))
+
+
+def check_rows(starts: np.ndarray, partners: np.ndarray, limit: int) -> None:
+    """ValueError unless `starts` cut `partners` into rows in order, and all partners are below the limit."""
+    sound = (
+        (starts[0], starts[-1]) == (0, len(partners))
+        and (np.diff(starts) >= 0).all()
+        and ((partners >= 0) & (partners < limit)).all()
+    )
+    if not sound:
+        raise ValueError("the rows of the model do not fit together")
+
+
+def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
     """Runs of source words with about `SLOT_TASK` slots each."""
     edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + SLOT_TASK, SLOT_TASK))
     edges = np.unique(np.minimum(edges, len(row_start) - 1))

@@ -19,10 +19,8 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from dovetail.bitext.cells import Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
-from dovetail.models.lexicon import Lexicon, Smoothing
 from dovetail.models.registry import models
 
 FORMAT_VERSION = 1
@@ -31,24 +29,24 @@ PARAMETERS = "parameters.safetensors"
 WORDS = ("source.json", "target.json")
 
 
+def check_place(path: str | PathLike[str]) -> Path:
+    """Where a model of this name would be written; InputError where that must not or cannot be done."""
+    place = Path(os.path.realpath(path))  # the directory behind a symbolic link: the link itself stays
+    if not place.parent.is_dir():
+        raise InputError(f"the directory {place.parent} does not exist", path=path, remedy="Create it first.")
+    if place.exists():
+        names = {entry.name for entry in place.iterdir()} if place.is_dir() else {place.name}
+        if names - {ABOUT, PARAMETERS, *WORDS}:  # saving replaces the directory, and all that is in it
+            raise InputError("holds other things than a model already", path=path, remedy="Name a new directory.")
+    return place
+
+
 def save_model(
     path: str | PathLike[str], model: Any, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
 ) -> None:
     """Write the directory beside its place and rename it, so that a failure leaves what was there."""
-    place = Path(path)
-    if place.exists() and not (place / ABOUT).is_file() and (not place.is_dir() or any(place.iterdir())):
-        raise InputError("is there already and is no model", path=place, remedy="Name a new directory.")
-    if not place.parent.is_dir():
-        raise InputError(f"the directory {place.parent} does not exist", path=place, remedy="Create it first.")
-    lexicon: Lexicon = model.lexicon
-    arrays = {
-        "lexicon.row_start": lexicon.slots.row_start,
-        "lexicon.target": lexicon.slots.target,
-        "lexicon.table": lexicon.table,
-        "lexicon.null_forward": lexicon.null_forward,
-        "lexicon.null_reverse": lexicon.null_reverse,
-        **model.arrays(),
-    }
+    place = check_place(path)
+    arrays = {**model.lexicon.arrays(), **model.arrays()}
     files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
     for name, vocabulary in zip(WORDS, (source, target), strict=True):
         words = {"words": vocabulary.words, "counts": vocabulary.counts.tolist()}
@@ -56,22 +54,41 @@ def save_model(
     header = {
         "format": FORMAT_VERSION,
         "model": model.name,
-        "smoothing": {"additive": lexicon.smoothing.additive, "variational": lexicon.smoothing.variational},
+        "lexicon": model.lexicon.settings(),
         **about,
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
     }
+    header["sha256"][ABOUT] = _digest_of_header(header)
     files[ABOUT] = json.dumps(header, indent=2, ensure_ascii=False).encode()
-    beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
     try:
-        beside.chmod(0o777 & ~_umask())
-        for name, content in files.items():
-            (beside / name).write_bytes(content)
-        if place.exists():
-            shutil.rmtree(place)
+        beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
+        try:
+            beside.chmod(0o777 & ~_umask())
+            for name, content in files.items():
+                (beside / name).write_bytes(content)
+            _put_in_place(beside, place)
+        except BaseException:
+            shutil.rmtree(beside, ignore_errors=True)
+            raise
+    except OSError as error:
+        raise InputError(
+            f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
+        ) from error
+
+
+def _put_in_place(beside: Path, place: Path) -> None:
+    """Give the new directory its name; the old one is moved out of the way first, and back if that fails."""
+    if not place.exists():
+        os.replace(beside, place)
+        return
+    old = beside.with_name(f"{beside.name}.old")
+    os.replace(place, old)
+    try:
         os.replace(beside, place)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        os.replace(old, place)
         raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, dict[str, Any]]:
@@ -86,7 +103,7 @@ def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, 
     try:
         about = json.loads((place / ABOUT).read_bytes())
         version = about["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, LookupError, TypeError):
         raise _damaged(place / ABOUT) from None
     if version != FORMAT_VERSION:
         raise InputError(
@@ -95,21 +112,26 @@ def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, 
             remedy="Train it again, or use the dovetail version that wrote it.",
         )
     try:
-        contents = {name: _checked(place / name, about["sha256"][name]) for name in (PARAMETERS, *WORDS)}
+        digests = about["sha256"]
+        if digests[ABOUT] != _digest_of_header(about):
+            raise _damaged(place / ABOUT)
+        contents = {name: _checked(place / name, digests[name]) for name in (PARAMETERS, *WORDS)}
         arrays = load(contents[PARAMETERS])
         source, target = (_vocabulary(contents[name]) for name in WORDS)
-        lexicon = Lexicon(
-            Slots(arrays["lexicon.row_start"], arrays["lexicon.target"], len(target)),
-            arrays["lexicon.table"],
-            arrays["lexicon.null_forward"],
-            arrays["lexicon.null_reverse"],
-            Smoothing(**about["smoothing"]),
-        )
-        return models[about["model"]].from_arrays(lexicon, arrays), source, target, about
-    except (KeyError, TypeError, ValueError, SafetensorError) as error:
-        if isinstance(error, InputError):
-            raise
+        kind = models[about["model"]]
+        lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
+        return kind.from_arrays(lexicon, arrays), source, target, about
+    except InputError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise _damaged(place) from error
+
+
+def _digest_of_header(header: Mapping[str, Any]) -> str:
+    """Of everything in `model.json` but this digest itself, however it is spaced."""
+    digests = {name: digest for name, digest in header["sha256"].items() if name != ABOUT}
+    content = json.dumps({**header, "sha256": digests}, sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _vocabulary(content: bytes) -> Vocabulary:

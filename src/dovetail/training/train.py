@@ -7,23 +7,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from dovetail.bitext.cells import Cells
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
+from dovetail.models.constraints import Constraint
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Lexicon, Smoothing
 from dovetail.registry import Registry
-from dovetail.training import em
+from dovetail.training import em, joint, regularized
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where training starts from: a lexicon for these cells, and a trained model's jumps when there is one."""
+    """Where training starts from: a lexicon for these cells, and a trained model's jumps when there is one.
+
+    The vocabularies are for models that look at words' letters; `constraints`, which speak of the words of `bitext`, are
+    for those that project.  `watch` may end EM (see `em.fit`).
+    """
 
     lexicon: Lexicon
+    vocabularies: tuple[Vocabulary, Vocabulary]
     jumps: tuple[Jumps, Jumps] | None = None
+    bitext: Bitext | None = None
+    constraints: tuple[Constraint, ...] = ()
+    watch: Callable[[Any], Any] | None = None
 
 
 Training = Callable[[str, Cells, Start, Any, Threads, Monitor], Any]
@@ -39,13 +50,18 @@ def _stages(
     monitor: Monitor,
     couple: em.Coupling | None = None,
 ) -> Any:
-    """IBM Model 1 from the start, then the HMM from its lexicon."""
+    """IBM Model 1 from the start, then the HMM from its lexicon.  A development set watches the model that was asked for."""
     start.lexicon.smoothing = Smoothing(options.additive, options.variational)
-    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor, couple)
+    watch = start.watch if model == "ibm1" else None
+    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor, couple, watch)
     if model == "ibm1":
         return ibm1
-    jumps = start.jumps or (Jumps.uniform(options.window), Jumps.uniform(options.window))
-    return em.fit(HMM(ibm1.lexicon, jumps, options.null), cells, engine, options.hmm_iterations, monitor, couple)
+    hmm = HMM(ibm1.lexicon, _first_jumps(start, options), options.null)
+    return em.fit(hmm, cells, engine, options.hmm_iterations, monitor, couple, start.watch)
+
+
+def _first_jumps(start: Start, options: Any) -> tuple[Jumps, Jumps]:
+    return start.jumps or (Jumps.uniform(options.window), Jumps.uniform(options.window))
 
 
 @trainings.register("em", "expectation-maximisation: IBM Model 1, then the HMM from its lexicon")
@@ -56,3 +72,23 @@ def train_em(model: str, cells: Cells, start: Start, options: Any, engine: Threa
 @trainings.register("agreement", "EM in which both directions learn from the product of their posteriors")
 def train_agreement(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
     return _stages(model, cells, start, options, engine, monitor, agree)
+
+
+@trainings.register("constrained", "EM whose E-step projects the posteriors onto constraints")
+def train_constrained(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
+    """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
+    chosen = regularized.chosen_constraints(options.constraints, start.constraints)
+    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
+    base: IBM1 | HMM = IBM1(start.lexicon)
+    iterations = options.ibm1_iterations
+    if model == "hmm":
+        base = em.fit(base, cells, engine, iterations, monitor)
+        base = HMM(base.lexicon, _first_jumps(start, options), options.null)
+        iterations = options.hmm_iterations
+    bound = regularized.constrained(base, chosen, options, start.bitext, cells)
+    return em.fit(bound, cells, engine, iterations, monitor, watch=start.watch).at_rest()
+
+
+@trainings.register("joint", "IBM Model 1 by agreement, then both HMMs at once over a collapsed lexicon")
+def train_joint(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
+    return joint.train_joint(cells, start.lexicon, start.vocabularies, options, engine, monitor)

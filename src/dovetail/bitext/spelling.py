@@ -1,0 +1,84 @@
+"""What a word's letters say: packed letters for comparing spellings, stems for sharing counts between forms."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.bitext.vocabulary import Vocabulary
+
+LONGEST_WORD = 64  # letters compared; longer words are cut, since the comparison is quadratic
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Words as folded letters: word w is `codes[offsets[w]:offsets[w + 1]]`; `plain[w]` if it has a letter and no digit."""
+
+    codes: np.ndarray  # int32
+    offsets: np.ndarray  # int64
+    plain: np.ndarray  # bool
+
+
+def fold(word: str) -> str:
+    """The word without case and diacritics."""
+    letters = unicodedata.normalize("NFD", word.casefold())
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)) or word
+
+
+def letters(vocabulary: Vocabulary) -> Letters:
+    folded = [fold(word)[:LONGEST_WORD] for word in vocabulary]
+    offsets = np.zeros(len(folded) + 1, np.int64)
+    np.cumsum([len(word) for word in folded], out=offsets[1:])
+    codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
+    plain = [any(map(str.isalpha, word)) and not any(map(str.isdigit, word)) for word in folded]
+    return Letters(codes, offsets, np.array(plain, bool))
+
+
+@dataclass(frozen=True)
+class Stems:
+    """A stem number for each word, and how many stems there are."""
+
+    numbers: np.ndarray  # int32 (words,)
+    names: list[str]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def numbers_in(self, other: Stems) -> np.ndarray:
+        """For each of these stems its number among the other's, -1 where it has none."""
+        known = {name: number for number, name in enumerate(other.names)}
+        return np.fromiter((known.get(name, -1) for name in self.names), np.int32, len(self.names))
+
+
+_UNSPACED = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uac00", "\ud7af"))
+
+
+def _unspaced(word: str) -> bool:
+    """Whether the word is in a script whose words are a few characters long (Han, kana, Hangul)."""
+    return any(low <= letter <= high for letter in word for low, high in _UNSPACED)
+
+
+def _head(word: str) -> str:
+    """The first four letters, or the first character of an unspaced script."""
+    folded = fold(word)
+    return folded[:1] if _unspaced(word) else folded[:4]
+
+
+def _tail(word: str) -> str:
+    """The last four letters (the head of a compound, an ending), or the last character of an unspaced script."""
+    folded = fold(word)
+    return folded[-1:] if _unspaced(word) else folded[-4:]
+
+
+LEVELS: tuple[Callable[[str], str], ...] = (_head, _tail)
+
+
+def stems(vocabulary: Vocabulary, level: int) -> Stems:
+    """Stems of one of the `LEVELS`."""
+    names: dict[str, int] = {}
+    cut = LEVELS[level]
+    numbers = np.fromiter((names.setdefault(cut(word), len(names)) for word in vocabulary), np.int32, len(vocabulary))
+    return Stems(numbers, list(names))

@@ -1,0 +1,134 @@
+"""The collapsed lexicon: before a cell is scored, what the cell itself contributed is taken out of the counts.
+
+That is how collapsed inference scores a token, and it cures the rare words that plain EM lets explain everything
+around them.  Cells worth remembering are *entries*, listed by row (see models.evidence); all others count as zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+from dovetail.kernels.cooccurrence import RANK_LIMIT
+from dovetail.kernels.lexicon import rounded
+from dovetail.kernels.lines import CELL, COLUMN, LENGTH_J, ROW, SOURCE, TARGET
+
+# Columns of the tables of words: total count, weight of the prior, counts of the two stems, p(word | stem) twice, and,
+# for cells that take nothing out, the factors ready to multiply.
+TOTAL, PRIOR, STEM_1, STEM_2, SHARE_1, SHARE_2, SCALE, BACKOFF_1, BACKOFF_2 = range(9)
+
+
+@kernel
+def ready_factors(words, weight_1, weight_2):
+    """Fill SCALE = 1 / (total + prior + both weights), BACKOFF = weight / (stem's count + 1) for every word."""
+    for w in range(len(words)):
+        words[w, SCALE] = np.float32(1.0) / (words[w, TOTAL] + words[w, PRIOR] + weight_1 + weight_2)
+        words[w, BACKOFF_1] = weight_1 / (words[w, STEM_1] + np.float32(1.0))
+        words[w, BACKOFF_2] = weight_2 / (words[w, STEM_2] + np.float32(1.0))
+
+
+@kernel
+def without(own, count, prior, stem_1, stem_2, word, other, weight_1, weight_2):
+    """t(other | word) with the cell's `own` count taken out of every count it went into.
+
+    (n - q + prior + sum over stem levels of A (n_stem - q) / (n_stem(word) - q + 1) p(other | its stem))
+    / (n(word) - q + its prior + the sum of A)
+    """
+    zero = np.float32(0.0)
+    one = np.float32(1.0)
+    top = max(count - own, zero) + prior
+    top += weight_1 * max(stem_1 - own, zero) / (max(word[STEM_1] - own, zero) + one) * other[SHARE_1]
+    top += weight_2 * max(stem_2 - own, zero) / (max(word[STEM_2] - own, zero) + one) * other[SHARE_2]
+    return top / (max(word[TOTAL] - own, zero) + word[PRIOR] + weight_1 + weight_2)
+
+
+@kernel
+def gather(
+    order,
+    row_piece,
+    lines,
+    source_ids,
+    target_ids,
+    row_start,
+    rank,
+    support,
+    spelling,
+    prior,
+    sources,
+    targets,
+    weight_1,
+    weight_2,
+    entry_start,
+    entry_column,
+    entry_count,
+    entry_forward,
+    entry_reverse,
+    row_message,
+    column_message,
+    forward,
+    reverse,
+):
+    """Emissions of the cells of the rows in `order`, both directions, fertility messages multiplied in.
+
+    `support` (slots, 3) holds the counts of the pair and of its two stem pairs, `spelling` the pair's bin, `prior` each
+    bin's prior count.
+    """
+    for k in range(len(order)):
+        row = order[k]
+        line = lines[row_piece[row]]
+        i = row - line[ROW]
+        J = line[LENGTH_J]
+        e = source_ids[line[SOURCE] + i]
+        cell = line[CELL] + i * J
+        start = row_start[e]
+        dense = row_start[e + 1] - start > RANK_LIMIT
+        source = sources[e]
+        scale = source[SCALE] * row_message[row]
+        for j in range(J):
+            f = target_ids[line[TARGET] + j]
+            slot = start + (f if dense else rank[cell + j])
+            target = targets[f]
+            base = support[slot, 0] + prior[spelling[slot]]
+            stem_1 = support[slot, 1]
+            stem_2 = support[slot, 2]
+            forward[cell + j] = scale * (
+                base + source[BACKOFF_1] * stem_1 * target[SHARE_1] + source[BACKOFF_2] * stem_2 * target[SHARE_2]
+            )
+            reverse[cell + j] = (
+                target[SCALE]
+                * column_message[line[COLUMN] + j]
+                * (base + target[BACKOFF_1] * stem_1 * source[SHARE_1] + target[BACKOFF_2] * stem_2 * source[SHARE_2])
+            )
+        for entry in range(entry_start[row], entry_start[row + 1]):
+            j = entry_column[entry]
+            f = target_ids[line[TARGET] + j]
+            slot = start + (f if dense else rank[cell + j])
+            own = entry_count[entry]
+            extra = prior[spelling[slot]]
+            count, stem_1, stem_2 = support[slot, 0], support[slot, 1], support[slot, 2]
+            forward[cell + j] = entry_forward[entry] * without(
+                own, count, extra, stem_1, stem_2, source, targets[f], weight_1, weight_2
+            )
+            reverse[cell + j] = entry_reverse[entry] * without(
+                own, count, extra, stem_1, stem_2, targets[f], source, weight_1, weight_2
+            )
+
+
+@kernel
+def scatter(
+    order, row_piece, lines, source_ids, target_ids, row_start, rank, entry_start, entry_column, entry_count, counts
+):
+    """Add the entries' counts to their slots."""
+    for k in range(len(order)):
+        row = order[k]
+        line = lines[row_piece[row]]
+        i = row - line[ROW]
+        J = line[LENGTH_J]
+        e = source_ids[line[SOURCE] + i]
+        cell = line[CELL] + i * J
+        start = row_start[e]
+        dense = row_start[e + 1] - start > RANK_LIMIT
+        for entry in range(entry_start[row], entry_start[row + 1]):
+            j = entry_column[entry]
+            slot = start + (target_ids[line[TARGET] + j] if dense else rank[cell + j])
+            counts[slot] += rounded(entry_count[entry])

@@ -1,0 +1,390 @@
+"""The flagship's lexicon: counts instead of probabilities, each cell's own count taken out, priors from the words' forms.
+
+t(f | e) = (n(e, f) - q + alpha B(e, f) + sum over stem levels of A (n(se, sf) - q) / (n(se) - q + 1) p(f | sf))
+           / (n(e) - q + alpha sum of B + sum of A)
+
+where q is what this very cell contributed in the last iteration, B grows with likeness of spelling, and se, sf are stems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dovetail.bitext.cells import Block, Cells, Slots
+from dovetail.bitext.spelling import letters
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.engines import Threads
+from dovetail.kernels import collapsed as kernels
+from dovetail.kernels import lexicon as lexicon_kernels
+from dovetail.kernels import spelling as spelling_kernels
+from dovetail.kernels import transfer as transfer_kernels
+from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
+from dovetail.models.evidence import Evidence
+from dovetail.models.lexicon import WordMap, Workspace, check_shapes, saved_slots, slot_runs
+from dovetail.models.stem_level import StemLevel
+
+
+@dataclass(frozen=True)
+class LexiconPriors:
+    """How much the forms of words count: `alpha` for any pair, `stems` the weights A of the two stem levels, 0 for none."""
+
+    alpha: float = 1e-4
+    stems: tuple[float, float] = (1.5, 0.75)
+
+    @property
+    def levels(self) -> list[int]:
+        """The levels that are used."""
+        return [level for level, weight in enumerate(self.stems) if weight > 0]
+
+    @property
+    def weights(self) -> tuple[np.float32, np.float32]:
+        """Their weights, in order, filled up with zeros."""
+        used = [np.float32(self.stems[level]) for level in self.levels]
+        used += [np.float32(0.0)] * (2 - len(used))
+        return used[0], used[1]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What kernels.collapsed reads: counts by slot (slots, 3), tables of words (words, 9)."""
+
+    support: np.ndarray
+    sources: np.ndarray
+    targets: np.ndarray
+
+    @classmethod
+    def empty(cls) -> Tables:
+        return cls(*(np.empty((0, width), np.float32) for width in (3, 9, 9)))
+
+    @classmethod
+    def of(cls, lexicon: CollapsedLexicon) -> Tables:
+        slots, alpha = lexicon.slots, np.float32(lexicon.priors.alpha)
+        support = np.zeros((len(slots), 3), np.float32)
+        support[:, 0] = lexicon.counts
+        words = [np.zeros((size, 9), np.float32) for size in (slots.n_sources, slots.n_targets)]
+        for table, total in zip(words, lexicon.totals, strict=True):
+            table[:, kernels.TOTAL] = total
+        for table, prior, size in zip(words, lexicon.spelled, reversed(lexicon.sizes), strict=True):
+            table[:, kernels.PRIOR] = alpha * size + prior
+        for place, level in enumerate(lexicon.levels):
+            support[:, 1 + place] = level.counts[level.group]
+            words[0][:, kernels.STEM_1 + place] = level.source_total[level.source.numbers]
+            words[1][:, kernels.STEM_1 + place] = level.target_total[level.target.numbers]
+            words[0][:, kernels.SHARE_1 + place] = level.source_share
+            words[1][:, kernels.SHARE_1 + place] = level.target_share
+        for table in words:
+            kernels.ready_factors(table, *lexicon.priors.weights)
+        return cls(support, words[0], words[1])
+
+
+@dataclass
+class CollapsedLexicon:
+    """Counts of both directions at once: agreement makes them the same.
+
+    `totals` are counts of links by source and by target word; `spelling` is each slot's bin, `prior` each bin's prior
+    count and `spelled` what each word's spelling adds to its prior weight.  `evidence` is what the last iteration left
+    for each block of the text that is trained on, None for other text.  `words` says, for a lexicon that was
+    transferred, where its words were in the old one.
+    """
+
+    slots: Slots
+    counts: np.ndarray  # float64 (slots,)
+    totals: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
+    spelled: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
+    vocabularies: tuple[Vocabulary, Vocabulary]
+    sizes: tuple[int, int]  # words of the text that was trained on
+    priors: LexiconPriors
+    levels: list[StemLevel]
+    spelling: np.ndarray  # uint8 (slots,)
+    prior: np.ndarray  # float32 (spelling bins,)
+    null_forward: np.ndarray  # float32 (target words,)
+    null_reverse: np.ndarray  # float32 (source words,)
+    evidence: dict[int, Evidence] | None = None
+    words: WordMap | None = None
+    tables: Tables = field(default_factory=lambda: Tables.empty())
+
+    @classmethod
+    def of(cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], priors: LexiconPriors) -> CollapsedLexicon:
+        """Nothing counted yet, and spellings not yet compared."""
+        return cls(
+            slots,
+            np.zeros(len(slots)),
+            (np.zeros(slots.n_sources), np.zeros(slots.n_targets)),
+            (np.zeros(slots.n_sources), np.zeros(slots.n_targets)),
+            vocabularies,
+            (slots.n_sources, slots.n_targets),
+            priors,
+            [StemLevel.of(slots, *vocabularies, level) for level in priors.levels],
+            np.zeros(len(slots), np.uint8),
+            np.full(spelling_kernels.BINS, priors.alpha, np.float32),
+            np.zeros(slots.n_targets, np.float32),
+            np.zeros(slots.n_sources, np.float32),
+        )
+
+    def calibrate(self, shares: np.ndarray) -> None:
+        """Prior counts alpha B with B = 1 + (0.5 / alpha) r ** 3, r the share of cells that a spelling bin wins.
+
+        The cube switches the prior off where spelling says little; linear in r it did harm.
+        """
+        alpha = self.priors.alpha
+        self.prior = (alpha * (1.0 + 0.5 / alpha * shares**3)).astype(np.float32)
+        extra = (self.prior - np.float32(alpha))[self.spelling].astype(np.float64)
+        self.spelled = sums_by_word(extra, self.slots)
+
+    def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> CollapsedLexicon:
+        """The M-step: other counts, of links and of NULL's."""
+        for level in self.levels:
+            level.recount(counts)
+        totals = sums_by_word(counts, self.slots)
+        null_forward, null_reverse = (_null_table(null) for null in nulls)
+        return replace(
+            self, counts=counts, totals=totals, null_forward=null_forward, null_reverse=null_reverse
+        ).prepared()
+
+    def prepared(self) -> CollapsedLexicon:
+        """With the tables that the kernel reads, made from counts and priors."""
+        return replace(self, tables=Tables.of(self))
+
+    def compact(self) -> CollapsedLexicon:
+        """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
+        kept = np.flatnonzero(self.counts > 0)
+        rows = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))[kept]
+        kept = kept[np.argsort(rows * np.int64(self.slots.n_targets) + self.slots.target[kept], kind="stable")]
+        row_start = np.zeros(self.slots.n_sources + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=self.slots.n_sources), out=row_start[1:])
+        return replace(
+            self,
+            slots=Slots(row_start, self.slots.target[kept], self.slots.n_targets),
+            counts=self.counts[kept],
+            levels=[level.compact() for level in self.levels],
+            spelling=np.empty(0, np.uint8),
+            evidence=None,
+            tables=Tables.empty(),
+        )
+
+    def transfer(self, slots: Slots, words: WordMap, engine: Threads) -> CollapsedLexicon:
+        """This (compact) lexicon's counts for the slots of another text; forms of words speak for unseen ones."""
+        counts = np.empty(len(slots))
+        transfer_kernels.look_up_counts(
+            slots.row_start,
+            slots.target,
+            words.source,
+            words.target,
+            self.slots.row_start,
+            self.slots.target,
+            self.counts,
+            counts,
+        )
+        return replace(
+            self,
+            slots=slots,
+            counts=counts,
+            totals=(_picked(self.totals[0], words.source), _picked(self.totals[1], words.target)),
+            spelled=(_picked(self.spelled[0], words.source), _picked(self.spelled[1], words.target)),
+            vocabularies=words.vocabularies,
+            levels=[
+                level.transfer(number, slots, self.vocabularies, words.vocabularies)
+                for number, level in zip(self.priors.levels, self.levels, strict=True)
+            ],
+            spelling=compare_spellings(slots, *words.vocabularies, engine),
+            null_forward=_picked(self.null_forward, words.target, self.null_forward.min(initial=1.0)),
+            null_reverse=_picked(self.null_reverse, words.source, self.null_reverse.min(initial=1.0)),
+            evidence=None,
+            words=words,
+        ).prepared()
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Parameters of a compact lexicon by name, for saving."""
+        arrays = {
+            "lexicon.row_start": self.slots.row_start,
+            "lexicon.target": self.slots.target,
+            "lexicon.counts": self.counts,
+            "lexicon.source_total": self.totals[0],
+            "lexicon.target_total": self.totals[1],
+            "lexicon.source_spelled": self.spelled[0],
+            "lexicon.target_spelled": self.spelled[1],
+            "lexicon.prior": self.prior,
+            "lexicon.null_forward": self.null_forward,
+            "lexicon.null_reverse": self.null_reverse,
+        }
+        for number, level in zip(self.priors.levels, self.levels, strict=True):
+            arrays |= {f"lexicon.stems{number}.{name}": values for name, values in level.arrays().items()}
+        return arrays
+
+    def settings(self) -> dict[str, Any]:
+        """What is no array, for saving."""
+        return {"alpha": self.priors.alpha, "stems": list(self.priors.stems)}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
+    ) -> CollapsedLexicon:
+        """The saved (compact) lexicon, or ValueError for one whose arrays do not fit together."""
+        priors = LexiconPriors(settings["alpha"], (settings["stems"][0], settings["stems"][1]))
+        slots = saved_slots(arrays, source, target)
+        totals, spelled = (
+            (arrays[f"lexicon.source_{name}"], arrays[f"lexicon.target_{name}"]) for name in ("total", "spelled")
+        )
+        counts, prior, null_forward, null_reverse = (
+            arrays[f"lexicon.{name}"] for name in ("counts", "prior", "null_forward", "null_reverse")
+        )
+        check_shapes(
+            (counts, np.float64, (len(slots),)),
+            *((values[0], np.float64, (len(source),)) for values in (totals, spelled)),
+            *((values[1], np.float64, (len(target),)) for values in (totals, spelled)),
+            (prior, np.float32, (spelling_kernels.BINS,)),
+            (null_forward, np.float32, (len(target),)),
+            (null_reverse, np.float32, (len(source),)),
+        )
+        levels = [
+            StemLevel.from_arrays(
+                {name: arrays[f"lexicon.stems{number}.{name}"] for name in StemLevel.SAVED}, source, target, number
+            )
+            for number in priors.levels
+        ]
+        return cls(
+            slots,
+            counts,
+            totals,
+            spelled,
+            (source, target),
+            (len(source), len(target)),
+            priors,
+            levels,
+            np.empty(0, np.uint8),
+            prior,
+            null_forward,
+            null_reverse,
+        )
+
+    def probabilities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """t(f | e) and t(e | f) by slot (slots, 2), and NULL's, without stems: for other models to start from."""
+        owner = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))
+        prior = self.prior[self.spelling] if len(self.spelling) else np.float32(self.priors.alpha)
+        table = np.empty((len(self.slots), 2), np.float32)
+        for side, words in enumerate((owner, self.slots.target)):
+            weight = self.totals[side] + self.spelled[side] + self.priors.alpha * self.sizes[1 - side]
+            table[:, side] = (self.counts + prior) / weight[words]
+        return table, self.null_forward, self.null_reverse
+
+    def gather(self, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
+        """Fill the workspace with emissions, from what is known of the block's cells if it was trained on."""
+        known = None if self.evidence is None else self.evidence.get(block.first)
+        self.gather_with(known or Evidence.none(block), cells, block, work, engine)
+
+    def gather_with(self, known: Evidence, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
+        tables = self.tables
+
+        def task(order: np.ndarray) -> None:
+            kernels.gather(
+                order,
+                block.row_piece,
+                block.lines,
+                cells.source_ids,
+                cells.target_ids,
+                self.slots.row_start,
+                block.rank,
+                tables.support,
+                self.spelling,
+                self.prior,
+                tables.sources,
+                tables.targets,
+                *self.priors.weights,
+                known.start,
+                known.column,
+                known.count,
+                known.forward_message,
+                known.reverse_message,
+                known.row_message,
+                known.column_message,
+                work.forward,
+                work.reverse,
+            )
+
+        engine.map(task, [(order,) for order in block.word_tasks])
+
+
+def sums_by_word(values: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+    """Values of slots added up by source word and by target word."""
+    running = np.concatenate([[0.0], np.cumsum(values)])
+    by_target = np.bincount(slots.target, values, slots.n_targets).astype(np.float64)  # of nothing it counts integers
+    return running[slots.row_start[1:]] - running[slots.row_start[:-1]], by_target
+
+
+def _null_table(counts: np.ndarray) -> np.ndarray:
+    return ((counts + 1e-3) / max((counts + 1e-3).sum(), 1e-3)).astype(np.float32)
+
+
+def _picked(values: np.ndarray, numbers: np.ndarray, missing: float = 0.0) -> np.ndarray:
+    """values[numbers], `missing` where a number is -1."""
+    if not len(values):
+        return np.full(len(numbers), missing, values.dtype)
+    return np.where(numbers >= 0, values[numbers], values.dtype.type(missing))
+
+
+def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, engine: Threads) -> np.ndarray:
+    """The spelling bin of every slot."""
+    bins = np.empty(len(slots), np.uint8)
+    one, other = letters(source), letters(target)
+    engine.map(
+        lambda first, last: spelling_kernels.compare_spellings(
+            first,
+            last,
+            slots.row_start,
+            slots.target,
+            one.codes,
+            one.offsets,
+            one.plain,
+            other.codes,
+            other.offsets,
+            other.plain,
+            bins,
+        ),
+        slot_runs(slots.row_start),
+    )
+    return bins
+
+
+@dataclass
+class CollapsedCounts:
+    """Expected links by slot, and of NULL with each word."""
+
+    slots: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+
+    @classmethod
+    def zeros(cls, slots: Slots) -> CollapsedCounts:
+        return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources))
+
+    def add(self, cells: Cells, block: Block, found: Evidence, work: Workspace, engine: Threads) -> None:
+        """Add a block's entries and its NULLs; no two tasks share an entry."""
+
+        def task(order: np.ndarray | None, direction: int) -> None:
+            if order is not None:
+                kernels.scatter(
+                    order,
+                    block.row_piece,
+                    block.lines,
+                    cells.source_ids,
+                    cells.target_ids,
+                    cells.slots.row_start,
+                    block.rank,
+                    found.start,
+                    found.column,
+                    found.count,
+                    self.slots,
+                )
+            elif direction == 0:
+                lexicon_kernels.scatter_null(
+                    block.lines, TARGET, LENGTH_J, COLUMN, cells.target_ids, work.null_forward, self.null_forward
+                )
+            else:
+                lexicon_kernels.scatter_null(
+                    block.lines, SOURCE, LENGTH_I, ROW, cells.source_ids, work.null_reverse, self.null_reverse
+                )
+
+        engine.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])

@@ -1,0 +1,284 @@
+"""What every recipe keeps, whatever it is made of.  The recipes come from the registry; none is named here."""
+
+from __future__ import annotations
+
+import io
+from importlib.resources import files
+from itertools import islice, product
+
+import numpy as np
+import pytest
+
+from dovetail import Aligner, Bitext, InputError, write_alignments
+from dovetail.alignments.combine import combiners
+from dovetail.decoding.marks import decoders
+from dovetail.recipes import recipes
+
+DATA = files("dovetail") / "data"
+DEMO = [
+    (source.split(), target.split())
+    for source, target in zip(
+        (DATA / "demo.en").read_text("utf-8").splitlines(),
+        (DATA / "demo.fr").read_text("utf-8").splitlines(),
+        strict=True,
+    )
+]
+MADE_UP = [
+    ([], []),
+    ([], ["rien"]),
+    (["nothing"], []),
+    (["yes"], ["oui"]),
+    (["no", "no", "no"], ["non"]),
+    (["."] * 40, ["."] * 25),
+    (["the", "house"] * 30, ["la", "maison"] * 28),
+    (["1984", "\u00a0", "naïve", "𝒳"], ["1984", "\u3000", "naïf", "𝒳"]),
+]
+TRAINING = Bitext.from_pairs(DEMO[:60] + MADE_UP + DEMO[60:120])
+NEW = Bitext.from_pairs(
+    [
+        *DEMO[300:320],
+        (["zyzzyva"], ["zyzzyva"]),
+        (["zyzzyva", "quux"], ["flob", "zyzzyva", "grault"]),
+        (["the", "zyzzyva", "is", "old", "."], ["le", "zyzzyva", "est", "vieux", "."]),
+        ([], ["flob"]),
+        ([], []),
+        (["yes"], ["oui"]),
+        (["the"] * 70, ["le"]),
+    ]
+)
+
+
+def choices():
+    """Every decoder with every combination that a registry names, and with what it prefers itself."""
+    return product(decoders, [None, "soft-union", *combiners])
+
+
+def pairs_of(bitext):
+    return [bitext.tokens(n) for n in range(len(bitext))]
+
+
+def as_bytes(result):
+    """Everything about the links, to the last bit."""
+    text = io.StringIO()
+    write_alignments(text, result, "probabilities")
+    return text.getvalue().encode(), result.probability.tobytes(), result.offsets.tobytes()
+
+
+def saved_bytes(aligner, path):
+    aligner.save(path)
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def check(result, bitext):
+    """One alignment a pair, in bounds, sorted, no link twice, one probability a link."""
+    assert len(result) == len(bitext)
+    for alignment, (I, J) in zip(result, bitext.lengths, strict=True):
+        assert (alignment.source_length, alignment.target_length) == (I, J)
+        assert alignment.links == sorted(set(alignment.links))
+        assert all(0 <= i < I and 0 <= j < J for i, j in alignment.links)
+        assert len(alignment.probabilities) == len(alignment.links)
+        assert all(0 <= p <= 1 for p in alignment.probabilities)  # which NaN is not
+
+
+@pytest.fixture(scope="module", params=list(recipes))
+def recipe(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def trained(recipe):
+    return Aligner(recipe, seed=1, threads=2).fit(TRAINING)
+
+
+@pytest.fixture(scope="module")
+def model(trained, tmp_path_factory):
+    """The trained aligner's directory, from which a test loads one of its own."""
+    place = tmp_path_factory.mktemp("models") / "model"
+    trained.save(place)
+    return place
+
+
+def test_every_pair_gets_one_alignment_with_links_in_bounds(trained):
+    check(trained.align(TRAINING), TRAINING)
+    check(trained.align(NEW), NEW)
+
+
+def test_it_learns_to_link_something(trained):
+    result = trained.align(TRAINING)
+    assert len(result.source) > len(TRAINING)
+    assert result[0].probabilities, "not even the first pair has a link"
+
+
+def test_posteriors_are_probabilities_of_the_right_shape(trained):
+    for source, target in pairs_of(NEW) + pairs_of(TRAINING)[55:70]:
+        I, J = len(source), len(target)
+        posteriors = trained.posteriors(source, target)
+        forward, reverse = trained.directional_posteriors(source, target)
+        for matrix in (posteriors, forward, reverse):
+            assert matrix.shape == (I, J)
+            assert np.isfinite(matrix).all()
+            assert ((matrix >= 0) & (matrix <= 1 + 1e-5)).all()
+        # A target word has one source word or NULL, and the other way round.
+        assert (forward.sum(axis=0) <= 1 + 1e-4).all()
+        assert (reverse.sum(axis=1) <= 1 + 1e-4).all()
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.5, 0.8])
+def test_the_soft_union_links_where_the_posterior_exceeds_the_threshold(model, threshold):
+    try:  # and does not grow beyond that
+        aligner = Aligner.load(model, decoder="posterior", combine="soft-union", threshold=threshold, grow=1.0)
+    except InputError:
+        pytest.skip("has no soft union of posteriors")
+    for source, target in pairs_of(NEW):
+        posteriors = aligner.posteriors(source, target)
+        alignment = aligner.align_pair(source, target)
+        linked = np.zeros(posteriors.shape, bool)
+        for (i, j), probability in zip(alignment.links, alignment.probabilities, strict=True):
+            linked[i, j] = True
+            assert probability == pytest.approx(posteriors[i, j], abs=1e-6)
+        doubtful = np.abs(posteriors - threshold) < 1e-6
+        assert (linked == (posteriors > threshold))[~doubtful].all()
+
+
+def test_a_pair_alone_is_aligned_as_within_its_text(trained):
+    for bitext in (NEW, TRAINING):
+        result = trained.align(bitext)
+        for n in range(0, len(bitext), 3):
+            alone, within = trained.align_pair(*bitext.tokens(n)), result[n]
+            assert alone.links == within.links
+            assert alone.probabilities == within.probabilities
+
+
+def test_a_text_in_chunks_is_aligned_as_at_once(trained, monkeypatch):
+    copy = Bitext.from_pairs(pairs_of(TRAINING))
+    at_once = as_bytes(trained.align(copy))
+    monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 7)
+    assert as_bytes(trained.align(copy)) == at_once
+
+
+def test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text(trained, model, tmp_path):
+    loaded = Aligner.load(model, threads=1)
+    for bitext in (TRAINING, NEW):
+        assert as_bytes(loaded.align(bitext)) == as_bytes(trained.align(bitext))
+    assert saved_bytes(loaded, tmp_path / "again") == {file.name: file.read_bytes() for file in model.iterdir()}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(recipe, trained, model, threads, tmp_path):
+    aligner = Aligner(recipe, seed=1, threads=threads).fit(TRAINING)
+    for bitext in (TRAINING, NEW):
+        assert as_bytes(aligner.align(bitext)) == as_bytes(trained.align(bitext))
+    assert saved_bytes(aligner, tmp_path / "model") == {file.name: file.read_bytes() for file in model.iterdir()}
+
+
+BITEXTS = {
+    "of one pair": [(["a", "b"], ["x", "y"])],
+    "of one word a side": [(["a"], ["x"])],
+    "of one pair without a source": [([], ["x"])],
+    "of only empty pairs": [([], [])] * 5,
+    "of pairs with one side empty": [([], ["x", "y"]), (["a"], []), ([], [])],
+    "of no pairs": [],
+    "of 200 identical lines": [(["a", "b", "c", "."], ["x", "y", "z", "."])] * 200,
+    "of one word said 200 times": [(["a"] * 200, ["x"] * 200)] * 3,
+    "of words that occur once": [([f"a{k}", f"b{k}"], [f"x{k}", f"y{k}"]) for k in range(20)],
+    "of the same words on both sides": [([f"w{k % 7}", f"w{k % 5}"], [f"w{k % 7}", f"w{k % 5}"]) for k in range(35)],
+    "of one long line": [([f"a{k % 90}" for k in range(1100)], [f"x{k % 90}" for k in range(1100)])],
+}
+
+
+@pytest.mark.parametrize("kind", BITEXTS)
+def test_a_bitext(recipe, kind, tmp_path):
+    bitext = Bitext.from_pairs(BITEXTS[kind])
+    aligner = Aligner(recipe, threads=2).fit(bitext)
+    result = aligner.align(bitext)
+    check(result, bitext)
+    check(aligner.align(NEW), NEW)
+    aligner.save(tmp_path / "model")
+    assert as_bytes(Aligner.load(tmp_path / "model").align(bitext)) == as_bytes(result)
+
+
+def test_every_decoder_and_combination_works_or_is_refused(model, recipe):
+    worked = set()
+    for decoder, combine in choices():
+        try:
+            aligner = Aligner.load(model, decoder=decoder, combine=combine)
+            results = aligner.align(NEW), aligner.align(Bitext.from_pairs([]))
+        except InputError:
+            continue
+        check(results[0], NEW)
+        assert len(results[1]) == 0
+        worked.add((decoder, combine))
+    assert (recipes[recipe].decoder, recipes[recipe].combine) in worked
+
+
+def test_every_pair_has_every_detail(trained):
+    for bitext in (TRAINING, NEW):
+        for name, values in trained.align(bitext).details.items():
+            assert len(values) == len(bitext), name
+
+
+def test_progress_says_what_was_done_out_of_what(recipe):
+    events = []
+    aligner = Aligner(recipe, threads=2).fit(TRAINING, events.append)
+    fitted = len(events)
+    aligner.align(TRAINING, events.append)
+    for text in (TRAINING, NEW):
+        aligner.align(text, events.append)
+    assert fitted
+    assert len(events) > fitted
+    for event in events:
+        assert event.stage
+        assert event.unit
+        assert 0 <= event.done <= event.total
+        assert 0 <= event.iteration <= event.iterations
+        assert event.seconds >= 0
+        assert event.objective is None or np.isfinite(event.objective)
+    for before, after in zip(events, islice(events, 1, None), strict=False):
+        assert after.stage != before.stage or after.done >= before.done or after.done == 0
+    last = {event.stage: event for event in events}
+    assert all(event.done == event.total for event in last.values())
+    assert any(event.objective is not None for event in events)
+
+
+@pytest.mark.parametrize("after", [1, 4])
+def test_an_exception_raised_by_the_callback_cancels_the_training(recipe, after):
+    class Enough(Exception):
+        pass
+
+    seen = []
+
+    def callback(event):
+        seen.append(event)
+        if len(seen) == after:
+            raise Enough
+
+    aligner = Aligner(recipe, threads=2)
+    with pytest.raises(Enough):
+        aligner.fit(TRAINING, callback)
+    assert len(seen) == after
+    with pytest.raises(InputError, match="no model"):
+        aligner.align(NEW)
+    check(aligner.fit(TRAINING).align(NEW), NEW)
+
+
+def test_a_cancelled_second_training_leaves_the_first_model(recipe):
+    def callback(event):
+        raise KeyboardInterrupt
+
+    aligner = Aligner(recipe, threads=2).fit(TRAINING)
+    before = as_bytes(aligner.align(NEW))
+    with pytest.raises(KeyboardInterrupt):
+        aligner.fit(NEW, callback)
+    assert as_bytes(aligner.align(NEW)) == before
+
+
+def test_training_may_begin_with_another_model_or_with_its_directory(recipe, trained, model):
+    results = [Aligner(recipe, threads=2).fit(NEW, warm_start=start).align(NEW) for start in (trained, model)]
+    check(results[0], NEW)
+    assert as_bytes(results[0]) == as_bytes(results[1])
+
+
+def test_training_may_begin_with_a_dictionary(recipe):
+    aligner = Aligner(recipe, threads=2)
+    aligner.fit(TRAINING, dictionary={("house", "maison"): 0.9, ("nowhere", "nulle part"): 0.5})
+    check(aligner.align(TRAINING), TRAINING)

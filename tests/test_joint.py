@@ -1,0 +1,153 @@
+"""The flagship's parts, each alone: collapsed lexicon, stems, spelling, word jumps, fertility messages, evidence."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.spelling import fold, stems
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.kernels import spelling as spelling_kernels
+from dovetail.kernels.collapsed import without
+from dovetail.kernels.fertility_messages import speak
+from dovetail.models.word_jumps import BINS, EDGES, WordJumps, bin_limits, bins_of
+
+chances = st.floats(0.01, 0.99)
+
+
+@given(posteriors=st.lists(chances, min_size=1, max_size=5), phi=st.lists(st.floats(0.05, 1), min_size=5, max_size=5))
+@settings(deadline=None)
+def test_fertility_messages_are_the_enumerated_ratio_of_support(posteriors, phi):
+    n, phi = len(posteriors), np.array(phi)
+    messages = np.ones(n, np.float32)
+    belief = np.empty(5)
+    default = speak(np.array(posteriors, np.float32), messages, n, 0.0, phi, np.empty(n), np.empty(5), belief)
+
+    def support(left_out, shift):
+        total = 0.0
+        others = [p for m, p in enumerate(posteriors) if m != left_out]
+        for links in product([0, 1], repeat=len(others)):
+            weight = np.prod([p if link else 1 - p for p, link in zip(others, links, strict=True)])
+            # Counts of four and more share an entry, so one more than four is still four.
+            total += weight * phi[min(min(sum(links), 4) + shift, 4)]
+        return total
+
+    assert default == pytest.approx(support(None, 1) / support(None, 0), rel=1e-4)
+    for m in range(n):
+        assert messages[m] == pytest.approx(support(m, 1) / support(m, 0), rel=1e-4)
+    assert belief.sum() == pytest.approx(1.0)
+
+
+def test_a_flat_fertility_says_nothing():
+    messages = np.array([1.0, 1.0], np.float32)
+    default = speak(
+        np.array([0.3, 0.9], np.float32), messages, 2, 0.1, np.ones(5), np.empty(2), np.empty(5), np.empty(5)
+    )
+    assert default == pytest.approx(1.0)
+    assert messages == pytest.approx([1.0, 1.0])
+
+
+def test_a_word_that_takes_one_link_talks_a_second_cell_out_of_it():
+    messages = np.array([1.0, 1.0], np.float32)
+    phi = np.array([0.05, 0.9, 0.03, 0.01, 0.01])
+    default = speak(np.array([0.95, 0.3], np.float32), messages, 2, 0.0, phi, np.empty(2), np.empty(5), np.empty(5))
+    assert messages[1] < 0.2
+    assert default < messages[0]
+
+
+@given(own=st.floats(0, 1), count=st.floats(0, 5), prior=st.floats(1e-4, 1))
+@settings(deadline=None)
+def test_a_cell_that_takes_itself_out_leaves_the_counts_of_all_other_cells(own, count, prior):
+    """Taking q out of totals that hold q gives what counting without the cell would have given."""
+
+    def words(total, stem):
+        row = np.zeros(9, np.float32)
+        row[:6] = [total, 0.5, stem, stem, 0.7, 0.2]
+        return row
+
+    got = without(
+        np.float32(own),
+        np.float32(count + own),
+        np.float32(prior),
+        np.float32(2 * count + own),
+        np.float32(3 * count + own),
+        words(7 + own, 9 + own),
+        words(1.0, 1.0),
+        np.float32(1.5),
+        np.float32(0.75),
+    )
+    top = count + prior + 1.5 * 2 * count / 10 * 0.7 + 0.75 * 3 * count / 10 * 0.2
+    assert got == pytest.approx(top / (7 + 0.5 + 2.25), rel=1e-4, abs=1e-6)
+
+
+def naive_common_subsequence(one, other):
+    if not one or not other:
+        return 0
+    if one[-1] == other[-1]:
+        return naive_common_subsequence(one[:-1], other[:-1]) + 1
+    return max(naive_common_subsequence(one[:-1], other), naive_common_subsequence(one, other[:-1]))
+
+
+@given(one=st.text("abc", max_size=6), other=st.text("abc", max_size=6))
+@settings(deadline=None)
+def test_the_longest_common_subsequence_equals_the_recursive_definition(one, other):
+    codes = [np.array([ord(letter) for letter in word], np.int32) for word in (one, other)]
+    found = spelling_kernels.common_subsequence(codes[0], codes[1], np.zeros(20, np.int32))
+    assert found == naive_common_subsequence(one, other)
+
+
+def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():
+    words = Vocabulary(["Décision", "decisions", "Hausboot", "Ruderboot", "日本", "日記"])
+    heads, tails = stems(words, 0).numbers, stems(words, 1).numbers
+    assert heads[0] == heads[1] != heads[2]
+    assert tails[2] == tails[3]
+    assert heads[4] == heads[5]
+    assert tails[4] != tails[5]
+    assert fold("ÉCOLE") == "ecole"
+
+
+def test_every_distance_lies_within_the_limits_of_its_bin():
+    low, high = bin_limits()
+    bins = bins_of(100)
+    assert len(low) == BINS
+    for distance, number in zip(range(-100, 101), bins, strict=True):
+        assert low[number] <= distance <= high[number]
+    assert [int(low[number]) for number in bins[100:108]] == list(EDGES[:8])
+
+
+def test_a_word_with_many_moves_keeps_its_own_jumps_and_a_rare_word_takes_the_shared_ones():
+    counts = np.zeros((3, 2, BINS))
+    middle = BINS // 2
+    counts[:, 1] = 1.0  # as if every distance had been open every time
+    counts[0, 0, middle + 1] = 1000.0
+    counts[1, 0, middle - 1] = 1000.0
+    counts[0:2, 1] *= 1000.0
+    counts[2, 0, middle - 1], counts[2, 1] = 0.01, 0.01
+    jumps = WordJumps.estimate(counts, np.ones((2, 2, 16)), strength=50.0)
+    assert jumps.weights[0, middle + 1] > 10 * jumps.weights[0, middle - 1]
+    assert jumps.weights[1, middle - 1] > 10 * jumps.weights[1, middle + 1]
+    assert jumps.weights[2] == pytest.approx(jumps.shared, rel=0.05)
+    same = WordJumps.estimate(counts, np.ones((2, 2, 16)), strength=0.0)
+    assert (same.weights == same.weights[0]).all()
+
+
+def test_bitext_of_cognates_makes_the_spelling_prior_speak_up():
+    from dovetail.bitext.cells import lay_out
+    from dovetail.engines import Threads
+    from dovetail.models.collapsed_lexicon import CollapsedLexicon, LexiconPriors
+
+    bitext = Bitext.from_pairs([(["nation", "station"], ["nation", "gare"])])
+    source, target = bitext.source, bitext.target
+    cells = lay_out(source.ids, source.offsets, target.ids, target.offsets, 2, 2, Threads(1))
+    lexicon = CollapsedLexicon.of(cells.slots, (source.vocabulary, target.vocabulary), LexiconPriors())
+    shares = np.zeros(spelling_kernels.BINS)
+    lexicon.calibrate(shares)
+    assert lexicon.prior == pytest.approx(1e-4)
+    shares[spelling_kernels.IDENTICAL] = 0.8
+    lexicon.calibrate(shares)
+    assert lexicon.prior[spelling_kernels.IDENTICAL] == pytest.approx(1e-4 + 0.5 * 0.8**3)
