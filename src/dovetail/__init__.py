@@ -17,7 +17,17 @@ if TYPE_CHECKING:
     from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
     from dovetail.errors import InputError
     from dovetail.evaluation import Score, compare, evaluate, precision_recall_curve
-    from dovetail.recipes import Options, Recipe, recipes
+    from dovetail.models.constraints import (
+        Bijective,
+        Dictionary,
+        Limit,
+        MaximumFertility,
+        PairConstraint,
+        Symmetric,
+        TagPairs,
+        constraints,
+    )
+    from dovetail.recipes import Options, Recipe
     from dovetail.training.monitor import Progress
 
 __version__ = "0.1.0"
@@ -26,23 +36,30 @@ _HOMES = {
     "Aligner": "dovetail.aligner",
     "Alignment": "dovetail.alignments.alignments",
     "Alignments": "dovetail.alignments.alignments",
+    "Bijective": "dovetail.models.constraints",
     "Bitext": "dovetail.bitext.corpus",
+    "Dictionary": "dovetail.models.constraints",
     "Gold": "dovetail.alignments.gold",
     "InputError": "dovetail.errors",
+    "Limit": "dovetail.models.constraints",
+    "MaximumFertility": "dovetail.models.constraints",
     "Options": "dovetail.recipes",
+    "PairConstraint": "dovetail.models.constraints",
     "Progress": "dovetail.training.monitor",
     "Recipe": "dovetail.recipes",
     "Score": "dovetail.evaluation",
+    "Symmetric": "dovetail.models.constraints",
+    "TagPairs": "dovetail.models.constraints",
     "TextOptions": "dovetail.bitext.corpus",
     "alignment_formats": "dovetail.alignments.formats",
     "combiners": "dovetail.alignments.combine",
     "compare": "dovetail.evaluation",
+    "constraints": "dovetail.models.constraints",
     "evaluate": "dovetail.evaluation",
     "precision_recall_curve": "dovetail.evaluation",
     "read_alignments": "dovetail.alignments.formats",
     "read_bitext": "dovetail.bitext.corpus",
     "read_gold": "dovetail.alignments.gold",
-    "recipes": "dovetail.recipes",
     "write_alignments": "dovetail.alignments.formats",
 }
 
@@ -50,23 +67,30 @@ __all__ = [
     "Aligner",
     "Alignment",
     "Alignments",
+    "Bijective",
     "Bitext",
+    "Dictionary",
     "Gold",
     "InputError",
+    "Limit",
+    "MaximumFertility",
     "Options",
+    "PairConstraint",
     "Progress",
     "Recipe",
     "Score",
+    "Symmetric",
+    "TagPairs",
     "TextOptions",
     "alignment_formats",
     "combiners",
     "compare",
+    "constraints",
     "evaluate",
     "precision_recall_curve",
     "read_alignments",
     "read_bitext",
     "read_gold",
-    "recipes",
     "write_alignments",
 ]
 

@@ -11,19 +11,22 @@ from typing import Any
 import numpy as np
 
 from dovetail.alignments.alignments import Alignment, Alignments
-from dovetail.alignments.assemble import assemble, sentence_scores
+from dovetail.alignments.assemble import assemble, pair_details, sentence_scores
 from dovetail.alignments.combine import combiners
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.cells import Cells, lay_out
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
+from dovetail.decoding import hard_em  # noqa: F401 (enters itself among the trainings)
 from dovetail.decoding.decode import Wanted, decode
 from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, PosteriorThreshold, decoders
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.evaluation.curve import Curve, precision_recall_curve
+from dovetail.kernels.lines import CELL
 from dovetail.models.constraints import Constraint
+from dovetail.models.fertility_table import FertilityEntry, fertility_table
 from dovetail.models.hmm import HMM
 from dovetail.models.lexicon import Lexicon, Smoothing, WordMap, Workspace
 from dovetail.models.storage import load_model, save_model
@@ -56,6 +59,7 @@ class Aligner:
         self.engine = Threads(threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
+        self.development_areas: list[float] = []  # under the development set's curve, one an iteration
         self.model: Any = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
@@ -103,11 +107,12 @@ class Aligner:
             )
         watched = None if development is None else self._development(bitext, *development)
         watch = None if watched is None else Development(lambda model: watched(model).area)
-        start = replace(start, bitext=bitext, constraints=tuple(constraints), watch=watch)
+        start = replace(start, bitext=bitext, constraints=tuple(constraints), watch=watch, seed=self.seed)
         model = trainings[self.recipe.training](
             self.recipe.model, cells, start, self.recipe.options, self.engine, monitor
         )
         self.model, self._compact = model, None
+        self.development_areas = [] if watch is None else watch.areas
         if watched is not None:
             threshold = min(1.0, watched(model).best_threshold("aer"))
             self.recipe = self.recipe.with_options({"threshold": threshold})
@@ -126,7 +131,7 @@ class Aligner:
             model = self._decodable(self.model, bitext, self._cells)
             return self._align_cells(bitext, self._cells, model, monitor)
         monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
-        words = WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary)
+        words = self._words(bitext)
         parts = []
         for first in range(0, len(bitext), CHUNK_PAIRS):
             part = bitext.part(first, min(first + CHUNK_PAIRS, len(bitext)))
@@ -153,7 +158,7 @@ class Aligner:
         I, J = pair.lengths[0]
         result = np.zeros((2, I, J), np.float32)
         cells = self._lay_out(pair)
-        words = WordMap.between(pair, self.source_vocabulary, self.target_vocabulary)
+        words = self._words(pair)
         model = self._decodable(self._transferred(cells, words), pair, cells)
         work = Workspace.for_cells(cells)
         pieces = cells.pieces
@@ -165,9 +170,17 @@ class Aligner:
                 shape = pieces.source_length[p], pieces.target_length[p]
                 (low, high), j0, i0 = pieces.target_core[p], pieces.target_offset[p], pieces.source_offset[p]
                 for direction, values in enumerate((view.forward, view.reverse)):
-                    values = values[line[2] : line[2] + shape[0] * shape[1]].reshape(shape)
+                    values = values[line[CELL] : line[CELL] + shape[0] * shape[1]].reshape(shape)
                     result[direction, i0 : i0 + shape[0], j0 + low : j0 + high] = values[:, low:high]
         return result[0], result[1]
+
+    def fertilities(self, direction: str = "forward", minimum: int = 1) -> list[FertilityEntry]:
+        """How many links each word takes, for models with fertility: words by how often they were seen.
+
+        `direction` forward: of source words; reverse: of target words.  Words seen less often than `minimum` are left out.
+        """
+        self._require_model()
+        return fertility_table(self._compacted(), (self.source_vocabulary, self.target_vocabulary), direction, minimum)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""
@@ -204,6 +217,10 @@ class Aligner:
     def _one_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Bitext:
         return Bitext.from_pairs([(source, target)], options=self.text_options)
 
+    def _words(self, bitext: Bitext) -> WordMap:
+        """Where the model has the bitext's words, which may have been read without the model's normalising."""
+        return WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary, self.text_options.normaliser)
+
     def _lay_out(self, bitext: Bitext) -> Cells:
         source, target = bitext.source, bitext.target
         return lay_out(
@@ -223,15 +240,18 @@ class Aligner:
 
     def _transferred(self, cells: Cells, words: WordMap) -> Any:
         compact = self._compacted()
-        return compact.with_lexicon(compact.lexicon.transfer(cells.slots, words, self.engine))
+        moved = compact.with_lexicon(compact.lexicon.transfer(cells.slots, words, self.engine))
+        return _for_words(moved, words, (self.source_vocabulary, self.target_vocabulary))
 
     def _decodable(self, model: Any, bitext: Bitext, cells: Cells) -> Any:
         """The model as decoders see it: one with constraints is bound to this text, or goes without them."""
-        if not hasattr(model, "bound_to"):
+        if hasattr(model, "with_options"):
+            model = model.with_options(self.recipe.options, self.seed)
+        if not hasattr(model, "for_decoding"):
             return model
         if not self.recipe.options.project_decoding:
             return model.unconstrained()
-        return model.bound_to(bitext, cells, strict=True)
+        return model.for_decoding(bitext, cells)
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Any], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
@@ -247,6 +267,7 @@ class Aligner:
         def curve(model: Any) -> Curve:
             compact = model.lexicon.compact()
             moved = model.with_lexicon(compact.transfer(cells.slots, words, self.engine))
+            moved = _for_words(moved, words, (bitext.source.vocabulary, bitext.target.vocabulary))
             moved = self._decodable(moved, text, cells)
             wanted = [Wanted(EITHER, 0.5)]
             (links,), _ = decode(moved, cells, PosteriorThreshold(CANDIDATE), wanted, self.engine, Monitor())
@@ -265,7 +286,7 @@ class Aligner:
         if warm_start is not None:
             other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
             other._require_model()
-            words = WordMap.between(bitext, other.source_vocabulary, other.target_vocabulary)
+            words = other._words(bitext)
             lexicon = lexicon.primed_by(other._compacted().lexicon, words, self.engine)
             jumps = other.model.jumps if isinstance(other.model, HMM) else None
         if dictionary:
@@ -292,6 +313,8 @@ class Aligner:
         }
         if combine in single:
             wanted = [single[combine]]
+            if combine != "soft-union" and hasattr(decoder, "only"):
+                decoder.only = combine
         else:
             both = np.uint8(FORWARD | REVERSE)
             wanted = [single["forward"], single["reverse"], Wanted(both, 0.0), Wanted(both, 1.0)]
@@ -299,5 +322,14 @@ class Aligner:
         sets = [assemble(links, cells.pieces, *lengths) for links in found]
         result = sets[0] if combine in single else combiners[combine](sets[0], sets[1], (sets[2], sets[3]))
         totals = sentence_scores(scores, cells.pieces, len(bitext))
-        result.details = {"score_forward": totals[:, 0], "score_reverse": totals[:, 1]}
+        result.details = {
+            "score_forward": totals[:, 0],
+            "score_reverse": totals[:, 1],
+            **pair_details(getattr(decoder, "details", {}), cells.pieces, len(bitext)),
+        }
         return result
+
+
+def _for_words(model: Any, words: WordMap, known: tuple[Vocabulary, Vocabulary]) -> Any:
+    """A model with parameters for each word, besides the lexicon's, takes them along to another text."""
+    return model.for_words(words, words.vocabularies, known) if hasattr(model, "for_words") else model

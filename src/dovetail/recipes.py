@@ -30,6 +30,13 @@ class Options:
     takes from its stems, `spelling` whether likeness of spelling counts, `agreement_power` how hard the two directions
     must agree (1: product), `jump_strength` how many moves a word needs before its own jumps weigh as much as those of
     all words (0: they are the same), `largest_fertility` the number of links told apart (0: no fertility).
+
+    Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether the
+    model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of `samples`
+    sweeps in each of `restarts` chains.
+    `decoding_samples`, `decoding_restarts` and `burn_in` (sweeps that do not count) are those of decoding.
+    `hard_iterations` counts those of hard EM; `exact_iterations` and `exact_seconds` limit the exact decoder's work on a
+    sentence (0: no limit).
     """
 
     ibm1_iterations: int = 5
@@ -54,6 +61,17 @@ class Options:
     agreement_power: float = 0.75
     jump_strength: float = 50.0
     largest_fertility: int = 4
+    fertility: str = "poisson"
+    deficient: bool = True
+    fertility_iterations: int = 5
+    samples: int = 30
+    restarts: int = 1
+    decoding_samples: int = 30
+    decoding_restarts: int = 1
+    burn_in: int = 5
+    hard_iterations: int = 2
+    exact_iterations: int = 1000
+    exact_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):  # before the limits: a word or not-a-number has no place among them
@@ -76,6 +94,15 @@ class Options:
             ("agreement_power", 0.0, 1.0),
             ("jump_strength", 0.0, None),
             ("largest_fertility", 0, 20),
+            ("fertility_iterations", 0, None),
+            ("samples", 1, None),
+            ("restarts", 1, None),
+            ("decoding_samples", 1, None),
+            ("decoding_restarts", 1, None),
+            ("burn_in", 0, None),
+            ("hard_iterations", 0, None),
+            ("exact_iterations", 0, None),
+            ("exact_seconds", 0.0, None),
         ):
             value = getattr(self, name)
             if value < low or (high is not None and value > high):
@@ -137,27 +164,51 @@ def _recipe(name: str, description: str, **parts: Any) -> None:
 
 _recipe("ibm1", "IBM Model 1 by EM, both directions", model="ibm1", training="em")
 _recipe("hmm", "the HMM by EM, both directions, from IBM Model 1", model="hmm", training="em")
+_recipe(
+    "ibm1-fertility",
+    "IBM Model 1 with Poisson fertility, by Monte Carlo EM",
+    model="ibm1-fertility",
+    training="monte-carlo-em",
+    options=Options(samples=10, restarts=3, decoding_samples=100, decoding_restarts=3),
+)
+_recipe(
+    "hmm-fertility", "the HMM with Poisson fertility, by Monte Carlo EM", model="hmm-fertility", training="monte-carlo-em"
+)
+_recipe(
+    "hmm-fertility-features",
+    "the HMM with fertility from features of words, by Monte Carlo EM",
+    model="hmm-fertility",
+    training="monte-carlo-em",
+    options=Options(fertility="features"),
+)
+_recipe(
+    "hmm-fertility-hard",
+    "the HMM with Poisson fertility, by Monte Carlo EM and then hard EM with exact alignments",
+    model="hmm-fertility",
+    training="hard-em",
+    decoder="exact",
+)
 
 _recipe(
     "joint",
     "both HMMs over one collapsed lexicon, with agreement, stems, spelling, word jumps and fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=6, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.15, grow=0.25),
 )
 _recipe(
     "joint-fast",
     "the joint HMM in fewer iterations",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=2, hmm_iterations=3, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.15, grow=0.25),
 )
 _recipe(
     "joint-best",
     "the joint HMM in more iterations",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=9, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.15, grow=0.25),
 )
 
 for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):

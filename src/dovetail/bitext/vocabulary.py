@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -30,6 +30,6 @@ class Vocabulary:
             self._ids = {known: number for number, known in enumerate(self.words)}
         return self._ids.get(word, -1)
 
-    def numbers_in(self, other: Vocabulary) -> np.ndarray:
-        """For each word here its number in `other`, -1 where `other` lacks it (int32)."""
-        return np.fromiter((other.id(word) for word in self.words), np.int32, len(self.words))
+    def numbers_in(self, other: Vocabulary, normalise: Callable[[str], str] = str) -> np.ndarray:
+        """For each word here its number in `other`, whose words are normalised; -1 where `other` lacks it (int32)."""
+        return np.fromiter((other.id(normalise(word)) for word in self.words), np.int32, len(self.words))

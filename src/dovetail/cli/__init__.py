@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": "Compare two alignments of the same gold set, with significance.",
     "combine": "Make one alignment of two directions' files.",
     "convert": "Rewrite an alignment file in another format.",
+    "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",
     "demo": "Train on the small bitext that comes with dovetail, and show what comes out.",
     "completion": "Print what your shell needs to complete dovetail's commands.",

@@ -63,6 +63,19 @@ if TYPE_CHECKING:
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
 @click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
 @click.option(
+    "--development-gold",
+    metavar="FILE",
+    help="Gold links of some of the pairs: training stops by them, and they choose the threshold.",
+)
+@click.option(
+    "--development-start",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The first pair, counted from 0, that the development gold links belong to.",
+)
+@click.option(
     "--option",
     "settings",
     multiple=True,
@@ -97,9 +110,9 @@ def align(source: str, target: str | None, **values: Any) -> None:
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
     changes |= _settings(values["settings"])
-    if values["load"] and (values["save"] or values["warm_start"] or values["dictionary"]):
+    if values["load"] and any(values[name] for name in ("save", "warm_start", "dictionary", "development_gold")):
         raise click.UsageError(
-            "--load aligns with a finished model: --save, --warm-start and --dictionary need training."
+            "--load aligns with a finished model: --save, --warm-start, --dictionary and --development-gold need training."
         )
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
@@ -124,7 +137,14 @@ def align(source: str, target: str | None, **values: Any) -> None:
             if not values["load"]:
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
                 say_compiling(quiet)
-                aligner.fit(bitext, callback, warm_start=values["warm_start"], dictionary=dictionary)
+                development = _development(values, len(bitext)) if values["development_gold"] else None
+                aligner.fit(
+                    bitext,
+                    callback,
+                    warm_start=values["warm_start"],
+                    dictionary=dictionary,
+                    development=development,
+                )
             if values["save"]:
                 aligner.save(values["save"])
             result, text = aligner.align(bitext, callback), bitext.text
@@ -177,6 +197,19 @@ def _value(text: str) -> bool | int | float | str:
         except ValueError:
             pass
     return text
+
+
+def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
+    from dovetail.alignments.gold import read_gold
+
+    start, gold = values["development_start"], read_gold(values["development_gold"])
+    if start + len(gold) > pairs:
+        raise InputError(
+            f"gold links of {len(gold):,} pairs from pair {start:,} on, but the bitext has {pairs:,}",
+            path=values["development_gold"],
+            remedy="Pass --development-start: the first of these pairs, counted from 0.",
+        )
+    return start, gold
 
 
 def _dictionary(path: str) -> dict[tuple[str, str], float]:

@@ -30,8 +30,9 @@ def collect(first, last, lines, source_core, target_core, marks, wanted, forward
     """The links marked `wanted` of pieces first..last - 1: how many a piece, i, j and probability.
 
     A link's probability is (1 - weight) forward + weight reverse.  In a piece that is a window of a longer pair only
-    links whose target position (for the reverse direction: source position) is in the core count.
+    links whose target position (for the reverse direction alone: source position) is in the core count.
     """
+    by_source = weight == 1.0
     numbers = np.zeros(last - first, np.int64)
     total = 0
     for piece in range(first, last):
@@ -50,12 +51,12 @@ def collect(first, last, lines, source_core, target_core, marks, wanted, forward
         J = line[LENGTH_J]
         before = used
         for i in range(line[LENGTH_I]):
-            if wanted == REVERSE and (i < source_core[piece, 0] or i >= source_core[piece, 1]):
+            if by_source and (i < source_core[piece, 0] or i >= source_core[piece, 1]):
                 continue
             for j in range(J):
                 cell = line[CELL] + i * J + j
                 if marks[cell] & wanted:
-                    if wanted != REVERSE and (j < target_core[piece, 0] or j >= target_core[piece, 1]):
+                    if not by_source and (j < target_core[piece, 0] or j >= target_core[piece, 1]):
                         continue
                     source[used] = i
                     target[used] = j

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -32,11 +33,13 @@ class WordMap:
     vocabularies: tuple[Vocabulary, Vocabulary]  # of the new text
 
     @classmethod
-    def between(cls, bitext: Bitext, source: Vocabulary, target: Vocabulary) -> WordMap:
-        """From the bitext's vocabularies to a model's."""
+    def between(
+        cls, bitext: Bitext, source: Vocabulary, target: Vocabulary, normalise: Callable[[str], str] = str
+    ) -> WordMap:
+        """From the bitext's vocabularies to a model's, whose words are normalised."""
         return cls(
-            bitext.source.vocabulary.numbers_in(source),
-            bitext.target.vocabulary.numbers_in(target),
+            bitext.source.vocabulary.numbers_in(source, normalise),
+            bitext.target.vocabulary.numbers_in(target, normalise),
             bitext.source.vocabulary.numbers_in(bitext.target.vocabulary),
             (bitext.source.vocabulary, bitext.target.vocabulary),
         )

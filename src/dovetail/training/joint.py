@@ -68,7 +68,7 @@ def _first_counts(
             CategoricalFertility.uniform(len(vocabularies[0]), options.largest_fertility),
             CategoricalFertility.uniform(len(vocabularies[1]), options.largest_fertility),
         )
-    jumps = WordJumps.uniform(len(vocabularies[0])), WordJumps.uniform(len(vocabularies[1]))
+    jumps = WordJumps.local(len(vocabularies[0])), WordJumps.local(len(vocabularies[1]))
     # Power 1 here: IBM Model 1 has no context that could tell a right one-to-many link from a wrong one.
     model = JointHMM(collapsed, jumps, None, options.null, power=1.0)
     evidence: dict[int, Evidence] = {}
