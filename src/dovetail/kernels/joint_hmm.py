@@ -222,6 +222,50 @@ def add_beliefs(lines, start, length, place, ids, beliefs, counts):
 
 
 @kernel
+def speak_to_all(starts, order, posterior, message, lump, fertility, words, first_word, default, belief, first_token):
+    """Messages of one side's words to their notable entries, in place, and to all other cells (`default`).
+
+    Word k's entries are order[starts[k]:starts[k + 1]]; `lump` is what its other cells sum to.
+    """
+    n_words = len(starts) - 1
+    most = 0
+    for k in range(n_words):
+        most = max(most, starts[k + 1] - starts[k])
+    posteriors = np.empty(most, np.float32)
+    messages = np.empty(most, np.float32)
+    places = np.empty(most, np.int64)
+    chances = np.empty(most, np.float64)
+    others = np.empty(belief.shape[1], np.float64)
+    for k in range(n_words):
+        n = 0
+        rest = np.float64(lump[k])
+        for m in range(starts[k], starts[k + 1]):
+            entry = order[m]
+            if posterior[entry] > NOTABLE:
+                posteriors[n] = posterior[entry]
+                messages[n] = message[entry]
+                places[n] = entry
+                n += 1
+            else:
+                rest += posterior[entry]
+        told = speak(
+            posteriors,
+            messages,
+            n,
+            rest,
+            fertility[words[first_word + k]],
+            chances,
+            others,
+            belief[first_token + k],
+        )
+        default[first_token + k] = told
+        for m in range(starts[k], starts[k + 1]):
+            message[order[m]] = told
+        for m in range(n):
+            message[places[m]] = messages[m]
+
+
+@kernel
 def settle(
     first,
     last,
@@ -252,130 +296,123 @@ def settle(
     Empty fertility tables mean no messages.  Returns entries by row: numbers, columns, counts, both messages.
     """
     talking = len(forward_fertility) > 0
-    K = row_belief.shape[1] - 1
-    longest = 0
-    area = 0
     rows = 0
+    area = 0
+    longest = 0
     for piece in range(first, last):
-        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
-        area = max(area, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
         rows += lines[piece, LENGTH_I]
-    count = np.empty(area, np.float32)
-    to_forward = np.empty(area, np.float32)
-    to_reverse = np.empty(area, np.float32)
-    posteriors = np.empty(longest, np.float32)
-    messages = np.empty(longest, np.float32)
-    places = np.empty(longest, np.int64)
-    chances = np.empty(longest, np.float64)
-    others = np.empty(K + 1, np.float64)
+        area = max(area, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
+        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
     numbers = np.zeros(rows, np.int32)
-    room = 16 * rows + 1024
+    room = 4 * rows + area
     columns = np.empty(room, np.uint16)
     counts = np.empty(room, np.float32)
-    forward_messages = np.empty(room, np.float32)
-    reverse_messages = np.empty(room, np.float32)
+    to_forward = np.empty(room, np.float32)
+    to_reverse = np.empty(room, np.float32)
+    by_forward = np.empty(area, np.float32)
+    by_reverse = np.empty(area, np.float32)
+    order = np.empty(area, np.int64)
+    row_starts = np.empty(longest + 1, np.int64)
+    column_starts = np.empty(longest + 1, np.int64)
+    row_lump = np.empty(longest, np.float64)
+    column_lump = np.empty(longest, np.float64)
+    column_rest = np.empty(longest, np.float32)
     used = 0
-    row_number = 0
+    done = 0
     for piece in range(first, last):
         line = lines[piece]
-        I, J, cell, row0, column0 = line[LENGTH_I], line[LENGTH_J], line[CELL], line[ROW], line[COLUMN]
-        # Links that both directions believe in, and what is left for NULL.
-        for j in range(J):
-            null_forward[column0 + j] = np.float32(1.0)
+        I, J, row0, column0 = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
+        if used + I * J > room:
+            room = 2 * room + I * J
+            columns, counts = _grown(columns, room), _grown(counts, room)
+            to_forward, to_reverse = _grown(to_forward, room), _grown(to_reverse, room)
+        begin = used
+        column_lump[:J] = 0.0
+        column_rest[:J] = np.float32(1.0)
         for i in range(I):
+            row_starts[i] = used - begin
+            lump = 0.0
             rest = np.float32(1.0)
+            old = old_start[row0 + i]
+            cell = line[CELL] + i * J
             for j in range(J):
-                both = np.float32(softened(forward[cell + i * J + j] * reverse[cell + i * J + j], power))
-                count[i * J + j] = both
-                null_forward[column0 + j] -= both
-                rest -= both
-            null_reverse[row0 + i] = max(rest, np.float32(0.0))
-        for j in range(J):
-            null_forward[column0 + j] = max(null_forward[column0 + j], np.float32(0.0))
-        if talking:
-            for i in range(I):
-                for j in range(J):
-                    to_forward[i * J + j] = row_message[row0 + i]
-                    to_reverse[i * J + j] = column_message[column0 + j]
-                for entry in range(old_start[row0 + i], old_start[row0 + i + 1]):
-                    to_forward[i * J + old_column[entry]] = old_forward[entry]
-                    to_reverse[i * J + old_column[entry]] = old_reverse[entry]
-            for i in range(I):
-                n = 0
-                lump = 0.0
-                for j in range(J):
-                    p = forward[cell + i * J + j]
-                    if p > NOTABLE:
-                        posteriors[n] = p
-                        messages[n] = to_forward[i * J + j]
-                        places[n] = i * J + j
-                        n += 1
-                    else:
-                        lump += p
-                row_message[row0 + i] = speak(
-                    posteriors,
-                    messages,
-                    n,
-                    lump,
-                    forward_fertility[source_ids[line[SOURCE] + i]],
-                    chances,
-                    others,
-                    row_belief[row0 + i],
-                )
-                for j in range(J):
-                    to_forward[i * J + j] = row_message[row0 + i]
-                for m in range(n):
-                    to_forward[places[m]] = messages[m]
-            for j in range(J):
-                n = 0
-                lump = 0.0
-                for i in range(I):
-                    p = reverse[cell + i * J + j]
-                    if p > NOTABLE:
-                        posteriors[n] = p
-                        messages[n] = to_reverse[i * J + j]
-                        places[n] = i * J + j
-                        n += 1
-                    else:
-                        lump += p
-                column_message[column0 + j] = speak(
-                    posteriors,
-                    messages,
-                    n,
-                    lump,
-                    reverse_fertility[target_ids[line[TARGET] + j]],
-                    chances,
-                    others,
-                    column_belief[column0 + j],
-                )
-                for i in range(I):
-                    to_reverse[i * J + j] = column_message[column0 + j]
-                for m in range(n):
-                    to_reverse[places[m]] = messages[m]
-        for i in range(I):
-            before = used
-            if used + J > room:
-                room = 2 * room + J
-                columns = _grown(columns, room)
-                counts = _grown(counts, room)
-                forward_messages = _grown(forward_messages, room)
-                reverse_messages = _grown(reverse_messages, room)
-            for j in range(J):
-                c = cell + i * J + j
-                if count[i * J + j] > keep or (talking and (forward[c] > NOTABLE or reverse[c] > NOTABLE)):
+                p = forward[cell + j]
+                r = reverse[cell + j]
+                count = np.float32(softened(p * r, power))
+                rest -= count
+                column_rest[j] -= count
+                if count > keep or (talking and (p > NOTABLE or r > NOTABLE)):
+                    while old < old_start[row0 + i + 1] and old_column[old] < j:
+                        old += 1
                     columns[used] = j
-                    counts[used] = count[i * J + j]
-                    forward_messages[used] = to_forward[i * J + j] if talking else np.float32(1.0)
-                    reverse_messages[used] = to_reverse[i * J + j] if talking else np.float32(1.0)
+                    counts[used] = count
+                    if old < old_start[row0 + i + 1] and old_column[old] == j:
+                        to_forward[used] = old_forward[old]
+                        to_reverse[used] = old_reverse[old]
+                    else:
+                        to_forward[used] = row_message[row0 + i]
+                        to_reverse[used] = column_message[column0 + j]
+                    by_forward[used - begin] = p
+                    by_reverse[used - begin] = r
                     used += 1
-            numbers[row_number] = used - before
-            row_number += 1
+                else:
+                    lump += p
+                    column_lump[j] += r
+            row_lump[i] = lump
+            null_reverse[row0 + i] = max(rest, np.float32(0.0))
+            numbers[done] = used - begin - row_starts[i]
+            done += 1
+        row_starts[I] = used - begin
+        for j in range(J):
+            null_forward[column0 + j] = max(column_rest[j], np.float32(0.0))
+        if talking:
+            n = used - begin
+            for k in range(n):
+                order[k] = k
+            speak_to_all(
+                row_starts[: I + 1],
+                order,
+                by_forward,
+                to_forward[begin:used],
+                row_lump,
+                forward_fertility,
+                source_ids,
+                line[SOURCE],
+                row_message,
+                row_belief,
+                row0,
+            )
+            column_starts[: J + 1] = 0
+            for k in range(n):
+                column_starts[columns[begin + k] + 1] += 1
+            for j in range(J):
+                column_starts[j + 1] += column_starts[j]
+            for k in range(n):  # filled from each column's start; the starts move up by one place
+                j = columns[begin + k]
+                order[column_starts[j]] = k
+                column_starts[j] += 1
+            for j in range(J, 0, -1):
+                column_starts[j] = column_starts[j - 1]
+            column_starts[0] = 0
+            speak_to_all(
+                column_starts[: J + 1],
+                order,
+                by_reverse,
+                to_reverse[begin:used],
+                column_lump,
+                reverse_fertility,
+                target_ids,
+                line[TARGET],
+                column_message,
+                column_belief,
+                column0,
+            )
     return (
         numbers,
         columns[:used].copy(),
         counts[:used].copy(),
-        forward_messages[:used].copy(),
-        reverse_messages[:used].copy(),
+        to_forward[:used].copy(),
+        to_reverse[:used].copy(),
     )
 
 
