@@ -31,12 +31,11 @@ class Options:
     must agree (1: product), `jump_strength` how many moves a word needs before its own jumps weigh as much as those of
     all words (0: they are the same), `largest_fertility` the number of links told apart (0: no fertility).
 
-    Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether the
-    model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of `samples`
-    sweeps in each of `restarts` chains.
-    `decoding_samples`, `decoding_restarts` and `burn_in` (sweeps that do not count) are those of decoding.
-    `hard_iterations` counts those of hard EM; `exact_iterations` and `exact_seconds` limit the exact decoder's work on a
-    sentence (0: no limit).
+    Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
+    the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
+    `samples` sweeps in each of `restarts` chains; `decoding_samples`, `decoding_restarts` and `burn_in` (sweeps that do not
+    count) are those of decoding; `hard_iterations` counts those of hard EM; `exact_iterations` and `exact_seconds` limit
+    the exact decoder's work on a sentence (0: no limit).
     """
 
     ibm1_iterations: int = 5
@@ -55,8 +54,8 @@ class Options:
     warm_multipliers: bool = True
     project_decoding: bool = True
     alpha: float = 1e-4
-    head_stems: float = 1.5
-    tail_stems: float = 0.75
+    head_stems: float = 3.0
+    tail_stems: float = 1.5
     spelling: bool = True
     agreement_power: float = 0.75
     jump_strength: float = 50.0
@@ -172,7 +171,10 @@ _recipe(
     options=Options(samples=10, restarts=3, decoding_samples=100, decoding_restarts=3),
 )
 _recipe(
-    "hmm-fertility", "the HMM with Poisson fertility, by Monte Carlo EM", model="hmm-fertility", training="monte-carlo-em"
+    "hmm-fertility",
+    "the HMM with Poisson fertility, by Monte Carlo EM",
+    model="hmm-fertility",
+    training="monte-carlo-em",
 )
 _recipe(
     "hmm-fertility-features",
@@ -194,21 +196,21 @@ _recipe(
     "both HMMs over one collapsed lexicon, with agreement, stems, spelling, word jumps and fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.25, grow=0.3),
 )
 _recipe(
     "joint-fast",
     "the joint HMM in fewer iterations",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3),
 )
 _recipe(
     "joint-best",
     "the joint HMM in more iterations",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.15, grow=0.25),
+    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3),
 )
 
 for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
@@ -223,20 +225,21 @@ for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
         f"{_words} with each word used at most once in expectation",
         model=_model,
         training="constrained",
-        options=Options(constraints="bijective"),
+        options=Options(constraints="bijective", hmm_iterations=3),
     )
     _recipe(
         f"{_model}-symmetric",
         f"{_words} with equal link posteriors in both directions",
         model=_model,
         training="constrained",
-        options=Options(constraints="symmetric"),
+        options=Options(constraints="symmetric", hmm_iterations=3),
     )
     _recipe(
         f"{_model}-constrained",
         f"{_words} with constraints of the user's own, given to fit",
         model=_model,
         training="constrained",
+        options=Options(hmm_iterations=3),
     )
 
 PRESETS = {"default": "joint", "fast": "joint-fast", "best": "joint-best"}

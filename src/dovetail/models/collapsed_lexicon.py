@@ -32,7 +32,7 @@ class LexiconPriors:
     """How much the forms of words count: `alpha` for any pair, `stems` the weights A of the two stem levels, 0 for none."""
 
     alpha: float = 1e-4
-    stems: tuple[float, float] = (1.5, 0.75)
+    stems: tuple[float, float] = (3.0, 1.5)
 
     @property
     def levels(self) -> list[int]:

@@ -1,1 +1,1 @@
-"""."""
+"""What people do with links."""

@@ -1,0 +1,62 @@
+"""Phrase pairs: what phrase-based translation and terminologists take from links, and a score for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.alignments.alignments import Alignments
+from dovetail.alignments.gold import Gold
+from dovetail.errors import InputError
+from dovetail.kernels import phrases as kernels
+
+Phrase = tuple[int, int, int, int]
+
+
+def phrase_pairs(
+    links: list[tuple[int, int]], source_length: int, target_length: int, longest: int = 7
+) -> list[Phrase]:
+    """Phrase pairs (first i, last i, first j, last j), ends inclusive, that no link leaves and some link supports."""
+    i, j = (np.array([link[side] for link in links], np.int64) for side in range(2))
+    return [tuple(row) for row in kernels.extract(i, j, source_length, target_length, longest).tolist()]
+
+
+@dataclass(frozen=True)
+class PhraseScore:
+    """Precision, recall and F1 of extracted phrase pairs (Ayan and Dorr 2006); `hypothesis` and `gold` count them."""
+
+    right: int
+    hypothesis: int
+    gold: int
+
+    @property
+    def precision(self) -> float:
+        return self.right / self.hypothesis if self.hypothesis else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.right / self.gold if self.gold else 1.0
+
+    @property
+    def f1(self) -> float:
+        total = self.hypothesis + self.gold
+        return 2 * self.right / total if total else 1.0
+
+
+def evaluate_phrases(alignments: Alignments, gold: Gold, longest: int = 7, sure_only: bool = False) -> PhraseScore:
+    """Phrase pairs from the alignments against those from gold links (possible ones included unless `sure_only`)."""
+    if len(alignments) != len(gold):
+        raise InputError(f"alignments of {len(alignments):,} pairs, gold of {len(gold):,}")
+    right = hypothesis = reference = 0
+    for n, alignment in enumerate(alignments):
+        links = list(gold[n].sure if sure_only else gold[n].possible)
+        # A hypothesis read from a file knows its sentences only up to the last link.
+        I = max([alignment.source_length, *(i + 1 for i, _ in links)])
+        J = max([alignment.target_length, *(j + 1 for _, j in links)])
+        ours = set(phrase_pairs(alignment.links, I, J, longest))
+        theirs = set(phrase_pairs(links, I, J, longest))
+        right += len(ours & theirs)
+        hypothesis += len(ours)
+        reference += len(theirs)
+    return PhraseScore(right, hypothesis, reference)
