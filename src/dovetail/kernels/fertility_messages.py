@@ -15,7 +15,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 
-NOTABLE = np.float32(0.005)  # posterior above which a cell is treated on its own
+NOTABLE = np.float32(0.02)  # posterior above which a cell is treated on its own
 LIMIT = np.float32(1e4)  # a message stays within 1 / LIMIT .. LIMIT
 
 

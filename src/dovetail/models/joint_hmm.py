@@ -16,7 +16,7 @@ from dovetail.models.evidence import Evidence
 from dovetail.models.lexicon import Workspace, check_shapes
 from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
 
-KEEP = 1e-4  # a smaller count is not worth remembering
+KEEP = 1e-3  # a smaller count is not worth remembering
 
 
 @dataclass(frozen=True)

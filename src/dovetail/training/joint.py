@@ -99,6 +99,7 @@ def _first_counts(
     slots = np.ascontiguousarray(counts.slots[:, 0])
     model.lexicon = collapsed.with_counts(slots, (counts.null_forward, counts.null_reverse))
     model.lexicon.evidence = evidence
+    lexicon.table = np.empty((0, 2), np.float32)  # callers still hold the lexicon; its table is not needed any more
     model.fertility, model.power = fertility, options.agreement_power
     return model
 
@@ -130,7 +131,7 @@ def _iterate(
         moves = Moves.room(block.rows), Moves.room(block.columns)
         model.lexicon.gather(cells, block, view, engine)
         scores = model.infer(cells, block, view, engine, moves, counts.ends)
-        found, beliefs = model.settle(known[block.first], cells, block, view, engine)
+        found, beliefs = model.settle(known.pop(block.first), cells, block, view, engine)  # each is read once
         model.count(counts, cells, block, view, found, moves, beliefs, engine)
         counts.log_likelihood += scores.sum(axis=0)
         evidence[block.first] = found
