@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -99,6 +100,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     are.  Writes exactly one line of links a pair, such as `0-0 1-2` (source-target, counted from 0).
     """
     from dovetail.aligner import Aligner
+    from dovetail.alignments.certificates import certificate_summary
     from dovetail.alignments.formats import alignment_formats, write_alignments
     from dovetail.alignments.whitespace import on_whitespace_tokens
     from dovetail.bitext.corpus import read_bitext
@@ -147,11 +149,15 @@ def align(source: str, target: str | None, **values: Any) -> None:
                 )
             if values["save"]:
                 aligner.save(values["save"])
+            began = monotonic()
             result, text = aligner.align(bitext, callback), bitext.text
+            seconds = monotonic() - began
         if values["on_whitespace"]:
             result, text = on_whitespace_tokens(result, bitext)
         write_alignments(handle, result, format_, text)
     say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
+    if summary := certificate_summary(result, seconds):
+        say(summary, quiet)
 
 
 def _reading_of(trained: TextOptions, asked: dict[str, Any]) -> dict[str, Any]:

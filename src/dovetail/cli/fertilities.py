@@ -11,7 +11,9 @@ import click
 @click.command()
 @click.argument("model")
 @click.option("--direction", type=click.Choice(["forward", "reverse"]), default="forward", show_default=True)
-@click.option("--minimum", type=click.IntRange(0), default=10, show_default=True, help="Leave out words seen less often.")
+@click.option(
+    "--minimum", type=click.IntRange(0), default=10, show_default=True, help="Leave out words seen less often."
+)
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N most frequent words.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of a table.")
 def fertilities(model: str, direction: str, minimum: int, top: int | None, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,30 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
         return numba.njit(nogil=True, error_model="numpy")(function)
     _forgive_full_disk(compiled)
+    _drop_stale(getattr(compiled.stats, "cache_path", None))
     return compiled
+
+
+@cache
+def _drop_stale(place: str | None) -> None:
+    """Remove what was compiled before the newest source here was written.
+
+    numba looks at a kernel's own file only, and would go on using an old copy of a kernel that it calls in another.
+    """
+    if place is None:
+        return
+    with suppress(OSError):
+        newest = max(source.stat().st_mtime for source in Path(__file__).parent.glob("*.py"))
+        for index in Path(place).glob("*.nbi"):
+            if index.stat().st_mtime < newest:
+                with suppress(OSError):
+                    index.unlink()
 
 
 def _forgive_full_disk(compiled: Any) -> None:
     """A compiled kernel that cannot be saved still runs: the cache only saves time."""
-    cache = getattr(compiled, "_cache", None)
-    save = getattr(cache, "save_overload", None)
+    store = getattr(compiled, "_cache", None)
+    save = getattr(store, "save_overload", None)
     if save is None:  # numba keeps its cache elsewhere by now
         return
 
@@ -35,7 +53,7 @@ def _forgive_full_disk(compiled: Any) -> None:
         with suppress(OSError):
             save(*arguments)
 
-    cache.save_overload = save_if_possible
+    store.save_overload = save_if_possible
 
 
 def compiled_before() -> bool:

@@ -42,13 +42,18 @@ def fit(
     iterations: int,
     monitor: Monitor,
     couple: Coupling | None = None,
+    watch: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """EM: counts from every block, then each factor re-estimates itself."""
+    """EM: counts from every block, then each factor re-estimates itself.
+
+    `watch` sees the model after each iteration, and may end the training by returning the one to end with.
+    """
     work = Workspace.for_cells(cells)
     monitor.begin(model.name, iterations, len(cells.pieces))
     for _ in range(iterations):
         counts = expect(model, cells, work, engine, monitor, couple)
         model = model.reestimate(counts, engine)
-        if monitor.iterated(counts.log_likelihood).converged:
-            break
+        ended = watch(model) if watch is not None else None
+        if monitor.iterated(counts.log_likelihood).converged or ended is not None:
+            return model if ended is None else ended
     return model

@@ -16,7 +16,7 @@ from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Lexicon, Smoothing
 from dovetail.registry import Registry
-from dovetail.training import em, joint, regularized
+from dovetail.training import em, joint, regularized, sampling
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
@@ -35,6 +35,7 @@ class Start:
     bitext: Bitext | None = None
     constraints: tuple[Constraint, ...] = ()
     watch: Callable[[Any], Any] | None = None
+    seed: int = 0
 
 
 Training = Callable[[str, Cells, Start, Any, Threads, Monitor], Any]
@@ -85,6 +86,7 @@ def train_constrained(model: str, cells: Cells, start: Start, options: Any, engi
         base = em.fit(base, cells, engine, iterations, monitor)
         base = HMM(base.lexicon, _first_jumps(start, options), options.null)
         iterations = options.hmm_iterations
+    assert start.bitext is not None  # constraints speak of words
     bound = regularized.constrained(base, chosen, options, start.bitext, cells)
     return em.fit(bound, cells, engine, iterations, monitor, watch=start.watch).at_rest()
 
@@ -92,3 +94,12 @@ def train_constrained(model: str, cells: Cells, start: Start, options: Any, engi
 @trainings.register("joint", "IBM Model 1 by agreement, then both HMMs at once over a collapsed lexicon")
 def train_joint(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
     return joint.train_joint(cells, start.lexicon, start.vocabularies, options, engine, monitor)
+
+
+@trainings.register("monte-carlo-em", "IBM Model 1 by EM, then EM with sampled expectations (models with fertility)")
+def train_monte_carlo_em(
+    model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor
+) -> Any:
+    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
+    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
+    return sampling.train(model, ibm1, start.jumps, start.vocabularies, cells, options, start.seed, engine, monitor)

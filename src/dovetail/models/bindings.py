@@ -1,0 +1,159 @@
+"""Constraints for the kernels: what they ask of one laid-out bitext, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dovetail.bitext.cells import Block, Cells
+
+
+@dataclass
+class Listed:
+    """Listed constraints of all pieces: sum over entries of weight * P_direction(cell) <= bound.
+
+    Piece p owns constraints `begin[p]:begin[p + 1]` of `bound` and entries `entry_begin[p]:entry_begin[p + 1]` of
+    `direction`, `cell` (i * J + j), `constraint` (counted from the piece's first) and `weight`.
+    """
+
+    begin: np.ndarray
+    bound: np.ndarray
+    entry_begin: np.ndarray
+    direction: np.ndarray
+    cell: np.ndarray
+    constraint: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        pieces: int,
+        bound_piece: np.ndarray,
+        bound: np.ndarray,
+        piece: np.ndarray,
+        direction: np.ndarray,
+        cell: np.ndarray,
+        constraint: np.ndarray,
+        weight: np.ndarray,
+    ) -> Listed:
+        """From constraints and entries in order of pieces; `bound_piece` and `piece` say whose each is."""
+        return cls(
+            _begins(bound_piece, pieces),
+            bound.astype(np.float64),
+            _begins(piece, pieces),
+            direction.astype(np.uint8),
+            cell.astype(np.int32),
+            constraint.astype(np.int32),
+            weight.astype(np.float32),
+        )
+
+    @classmethod
+    def together(cls, lists: Sequence[Listed], pieces: int) -> Listed:
+        """All the constraints of several lists, piece by piece."""
+        if len(lists) == 1:
+            return lists[0]
+        empty = np.zeros(0, np.int64)
+        if not lists:
+            return cls.of(pieces, *(empty,) * 7)
+        numbers = np.array([np.diff(one.begin) for one in lists])
+        earlier = np.cumsum(numbers, axis=0) - numbers  # constraints that the lists before have for a piece
+        bound_piece = np.concatenate([_owners(one.begin) for one in lists])
+        piece = np.concatenate([_owners(one.entry_begin) for one in lists])
+        moved = [one.constraint + before[_owners(one.entry_begin)] for one, before in zip(lists, earlier, strict=True)]
+        bounds, entries = np.argsort(bound_piece, kind="stable"), np.argsort(piece, kind="stable")
+        columns = [
+            np.concatenate([getattr(one, name) for one in lists])[entries] for name in ("direction", "cell", "weight")
+        ]
+        return cls.of(
+            pieces,
+            bound_piece[bounds],
+            np.concatenate([one.bound for one in lists])[bounds],
+            piece[entries],
+            columns[0],
+            columns[1],
+            np.concatenate(moved)[entries],
+            columns[2],
+        )
+
+
+def _begins(owner: np.ndarray, pieces: int) -> np.ndarray:
+    begin = np.zeros(pieces + 1, np.int64)
+    np.cumsum(np.bincount(owner.astype(np.int64), minlength=pieces), out=begin[1:])
+    return begin
+
+
+def _owners(begin: np.ndarray) -> np.ndarray:
+    return np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+
+
+@dataclass
+class Binding:
+    """What constraints ask of one laid-out bitext.
+
+    `rows` bounds the expected links of each source token in the forward direction, `columns` those of each target token
+    in the reverse direction (inf: no bound; None: none at all), in order of pieces; `symmetric`: both directions equal.
+    """
+
+    rows: np.ndarray | None = None
+    columns: np.ndarray | None = None
+    symmetric: bool = False
+    lists: list[Listed] = field(default_factory=list)
+
+
+@dataclass
+class Bound:
+    """All constraints of a model on one laid-out bitext, as the kernels take them."""
+
+    cells: Cells
+    rows: np.ndarray
+    columns: np.ndarray
+    symmetric: bool
+    coupled: bool
+    listed: Listed
+
+    @classmethod
+    def of(cls, bindings: Sequence[Binding], cells: Cells) -> Bound:
+        none = np.zeros(0, np.float32)
+        rows = [b.rows for b in bindings if b.rows is not None]
+        columns = [b.columns for b in bindings if b.columns is not None]
+        listed = Listed.together([one for b in bindings for one in b.lists], len(cells.pieces))
+        symmetric = any(b.symmetric for b in bindings)
+        return cls(
+            cells,
+            np.minimum.reduce(rows) if rows else none,
+            np.minimum.reduce(columns) if columns else none,
+            symmetric,
+            symmetric or _crosses(listed),
+            listed,
+        )
+
+    def part(self, block: Block) -> tuple[np.ndarray, ...]:
+        """The block's row and column bounds, and its lists: constraint begins, bounds, entry begins, and four columns."""
+        lengths = self.cells.pieces.source_length, self.cells.pieces.target_length
+        row, column = (int(length[: block.first].sum()) for length in lengths)
+        listed = self.listed
+        begin, entry_begin = (b[block.first : block.last + 1] for b in (listed.begin, listed.entry_begin))
+        own, entries = slice(begin[0], begin[-1]), slice(entry_begin[0], entry_begin[-1])
+        return (
+            self.rows[row : row + block.rows],
+            self.columns[column : column + block.columns],
+            begin - begin[0],
+            listed.bound[own],
+            entry_begin - entry_begin[0],
+            listed.direction[entries],
+            listed.cell[entries],
+            listed.constraint[entries],
+            listed.weight[entries],
+        )
+
+
+def _crosses(listed: Listed) -> bool:
+    """Whether some constraint speaks of both directions."""
+    if not len(listed.cell):
+        return False
+    number = listed.constraint + listed.begin[_owners(listed.entry_begin)]
+    forward = np.bincount(number[listed.direction == 0], minlength=len(listed.bound)) > 0
+    reverse = np.bincount(number[listed.direction == 1], minlength=len(listed.bound)) > 0
+    return bool((forward & reverse).any())

@@ -1,0 +1,345 @@
+"""Constraints on posteriors: linear functions of link posteriors with a bound (Graça et al. 2010, section 3.1).
+
+A constraint is an object that is *bound* to a laid-out bitext before use: that is when words become numbers.  Three forms
+cover everything the kernels need: a bound on the expected links of each word, equality of the two directions, and lists of
+weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from dovetail.bitext.cells import Cells
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.errors import InputError
+from dovetail.kernels import constraint_lists as kernels
+from dovetail.models.bindings import Binding, Listed
+from dovetail.registry import Registry
+
+Direction = Literal["forward", "reverse", "each", "mean"]
+
+
+class Constraint(Protocol):
+    """What every constraint offers.  `precision` and `slack` are what the projection uses where nobody says otherwise."""
+
+    name: ClassVar[str]
+    precision: ClassVar[float]
+    slack: ClassVar[float]
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        """The constraint for this text."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the constructor needs to make it again, for saving with a model."""
+
+
+constraints: Registry[type[Any]] = Registry("constraint")
+
+
+@constraints.register("bijective", "each word is used at most once in expectation (section 3.3)")
+@dataclass(frozen=True)
+class Bijective:
+    """sum over j of P(a_j = i) <= 1 for each source word i, and the same in the reverse direction."""
+
+    name: ClassVar[str] = "bijective"
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        pieces = cells.pieces
+        rows, columns = (np.ones(int(n.sum()), np.float32) for n in (pieces.source_length, pieces.target_length))
+        return Binding(rows, columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
+@constraints.register("symmetric", "both directions believe equally in each link (section 3.4)")
+@dataclass(frozen=True)
+class Symmetric:
+    """P(a_j = i) = P(b_i = j) in every cell, within the slack (equation 15)."""
+
+    name: ClassVar[str] = "symmetric"
+    precision: ClassVar[float] = 0.001
+    slack: ClassVar[float] = 0.001
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        return Binding(symmetric=True)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
+
+
+@constraints.register("fertility", "a maximum of expected links for each word, or for some")
+@dataclass(frozen=True)
+class MaximumFertility:
+    """At most `source[word]` expected links for a source word, `default` for one not named; `target` likewise."""
+
+    source: Mapping[str, float] = field(default_factory=dict)
+    target: Mapping[str, float] = field(default_factory=dict)
+    default: float | None = None
+
+    name: ClassVar[str] = "fertility"
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        for bound in (*self.source.values(), *self.target.values(), 0.0 if self.default is None else self.default):
+            if not bound >= 0:
+                raise InputError(f"a fertility of at most {bound}", remedy="It must be 0 or more.")
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        pieces = cells.pieces
+        sides = (
+            (self.source, bitext.source.vocabulary, cells.source_ids, pieces.source_start, pieces.source_length),
+            (self.target, bitext.target.vocabulary, cells.target_ids, pieces.target_start, pieces.target_length),
+        )
+        bounds = []
+        for words, vocabulary, ids, start, length in sides:
+            of_word = np.full(len(vocabulary), np.inf if self.default is None else self.default, np.float32)
+            for number, bound in _numbered(words, vocabulary, bitext):
+                of_word[number] = bound
+            bounds.append(of_word[ids[_tokens(start, length)]])
+        return Binding(bounds[0], bounds[1])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"source": dict(self.source), "target": dict(self.target), "default": self.default}
+
+
+@constraints.register("dictionary", "word pairs that should be linked wherever they meet")
+@dataclass(frozen=True)
+class Dictionary:
+    """Wherever words of a listed pair meet, they are linked with expectation at least `at_least`.
+
+    Where several listed partners of a word are in the sentence, it is enough that together they get so much; where a word
+    comes several times, it counts as often as partners can be had.
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    at_least: float = 0.8
+
+    name: ClassVar[str] = "dictionary"
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.at_least <= 1:
+            raise InputError(f"at_least is {self.at_least}", remedy="It must be more than 0 and at most 1.")
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        word = bitext.options.normaliser
+        source, target = bitext.source.vocabulary, bitext.target.vocabulary
+        numbers = [(source.id(word(e)), target.id(word(f))) for e, f in self.pairs]
+        known = [pair for pair in numbers if min(pair) >= 0]
+        keys = np.array(sorted({e * len(target) + f for e, f in known}), np.int64)
+        return Binding(
+            lists=[
+                _list_pairs(
+                    cells,
+                    np.arange(len(source), dtype=np.int64),
+                    np.arange(len(target), dtype=np.int64),
+                    keys,
+                    len(target),
+                    by_word=True,
+                    weight=-1.0,
+                    bound=-self.at_least,
+                )
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"pairs": [list(pair) for pair in self.pairs], "at_least": self.at_least}
+
+
+@constraints.register("tags", "few links between words of certain parts of speech")
+@dataclass(frozen=True)
+class TagPairs:
+    """Links between a source word tagged s and a target word tagged t, (s, t) in `pairs`: at most `at_most` a sentence.
+
+    The tags of words come as mappings; a word without a tag is free.  Tags that depend on the sentence need a
+    `PairConstraint`.
+    """
+
+    source_tags: Mapping[str, str]
+    target_tags: Mapping[str, str]
+    pairs: Sequence[tuple[str, str]]
+    at_most: float = 0.1
+
+    name: ClassVar[str] = "tags"
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.at_most >= 0:
+            raise InputError(f"at_most is {self.at_most}", remedy="It must be 0 or more.")
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        names = [sorted({*tags.values()}) for tags in (self.source_tags, self.target_tags)]
+        classes = []
+        for tags, known, vocabulary in zip(
+            (self.source_tags, self.target_tags),
+            names,
+            (bitext.source.vocabulary, bitext.target.vocabulary),
+            strict=True,
+        ):
+            number = {tag: n for n, tag in enumerate(known)}
+            of_word = np.full(len(vocabulary), -1, np.int64)
+            for word, tag in _numbered(tags, vocabulary, bitext):
+                of_word[word] = number[tag]
+            classes.append(of_word)
+        width = max(1, len(names[1]))
+        keys = {names[0].index(s) * width + names[1].index(t) for s, t in self.pairs if s in names[0] and t in names[1]}
+        return Binding(
+            lists=[
+                _list_pairs(
+                    cells,
+                    classes[0],
+                    classes[1],
+                    np.array(sorted(keys), np.int64),
+                    width,
+                    by_word=False,
+                    weight=1.0,
+                    bound=self.at_most,
+                )
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "source_tags": dict(self.source_tags),
+            "target_tags": dict(self.target_tags),
+            "pairs": [list(pair) for pair in self.pairs],
+            "at_most": self.at_most,
+        }
+
+
+@dataclass(frozen=True)
+class Limit:
+    """sum over `links` of weight * P(link) is at most, or at least, a bound; `links` maps (i, j) to a weight.
+
+    `direction`: of the forward posteriors, of the reverse ones, of each of them on its own, or of their mean, which couples
+    the two directions as the symmetric constraint does.
+    """
+
+    links: Mapping[tuple[int, int], float]
+    at_most: float | None = None
+    at_least: float | None = None
+    direction: Direction = "each"
+
+
+class PairConstraint:
+    """Base of constraints that one writes pair by pair: name it, give it `limits`, register it if it should be saved.
+
+    >>> class NoFirstToLast(PairConstraint):
+    ...     name = "no-first-to-last"
+    ...     def limits(self, source, target):
+    ...         yield Limit({(0, len(target) - 1): 1.0}, at_most=0.05)
+    """
+
+    name: ClassVar[str] = "pair constraint"
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
+
+    def limits(self, source: list[str], target: list[str]) -> Iterable[Limit]:
+        """The limits of one pair, given its words (normalised, as the vocabularies have them)."""
+        raise NotImplementedError
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the constructor needs; override it together with the constructor."""
+        return {}
+
+    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+        bounds: list[tuple[int, float]] = []
+        entries: list[tuple[int, int, int, int, float]] = []
+        pieces = cells.pieces
+        for p in range(len(pieces)):
+            (i0, I), (j0, J) = (
+                (int(start), int(length))
+                for start, length in (
+                    (pieces.source_start[p], pieces.source_length[p]),
+                    (pieces.target_start[p], pieces.target_length[p]),
+                )
+            )
+            source = [bitext.source.vocabulary[w] for w in cells.source_ids[i0 : i0 + I]]
+            target = [bitext.target.vocabulary[w] for w in cells.target_ids[j0 : j0 + J]]
+            number = 0
+            for limit in self.limits(source, target):
+                for i, j in limit.links:
+                    if not (0 <= i < I and 0 <= j < J):
+                        raise InputError(
+                            f"the constraint {self.name} names the link {i}-{j} in a pair of {I} and {J} words",
+                            remedy="Positions count from 0.",
+                        )
+                for sign, bound in ((1.0, limit.at_most), (-1.0, limit.at_least)):
+                    if bound is None:
+                        continue
+                    for directions in _DIRECTIONS[limit.direction]:
+                        share = sign / len(directions)
+                        bounds.append((p, sign * bound))
+                        for d in directions:
+                            entries += [(p, d, i * J + j, number, share * w) for (i, j), w in limit.links.items()]
+                        number += 1
+        owner, values = np.array(bounds).reshape(-1, 2).T
+        columns = np.array(entries).reshape(-1, 5).T
+        return Binding(lists=[Listed.of(len(pieces), owner.astype(np.int64), values, *_typed(columns))])
+
+
+_DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
+    "forward": ((0,),),
+    "reverse": ((1,),),
+    "each": ((0,), (1,)),
+    "mean": ((0, 1),),
+}
+
+
+def _typed(columns: np.ndarray) -> tuple[np.ndarray, ...]:
+    return (*(column.astype(np.int64) for column in columns[:4]), columns[4])
+
+
+def _numbered(words: Mapping[str, Any], vocabulary: Vocabulary, bitext: Bitext) -> list[tuple[int, Any]]:
+    """(word number, value) of the words that the vocabulary has, normalised as the text was."""
+    numbers = [(vocabulary.id(bitext.options.normaliser(word)), value) for word, value in words.items()]
+    return [entry for entry in numbers if entry[0] >= 0]
+
+
+def _tokens(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Places in the packed ids of the tokens of all pieces, in order."""
+    length = length.astype(np.int64)
+    before = np.cumsum(length) - length
+    return np.repeat(start - before, length) + np.arange(int(length.sum()))
+
+
+def _list_pairs(
+    cells: Cells,
+    source_class: np.ndarray,
+    target_class: np.ndarray,
+    keys: np.ndarray,
+    width: int,
+    by_word: bool,
+    weight: float,
+    bound: float,
+) -> Listed:
+    """Constraints on the cells whose (class, class) is among `keys`, for each direction on its own."""
+    pieces = cells.pieces
+    arrays = kernels.list_pairs(
+        cells.source_ids,
+        cells.target_ids,
+        pieces.source_start,
+        pieces.target_start,
+        pieces.source_length,
+        pieces.target_length,
+        source_class,
+        target_class,
+        keys,
+        width,
+        by_word,
+    )
+    bound_piece, number, piece, direction, cell, constraint = arrays
+    return Listed.of(
+        len(pieces), bound_piece, bound * number, piece, direction, cell, constraint, np.full(len(cell), weight)
+    )
