@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dovetail.alignments.alignments import Alignments
@@ -23,6 +25,19 @@ def assemble(
     offsets = np.zeros(len(source_lengths) + 1, np.int64)
     np.cumsum(np.bincount(pair, minlength=len(source_lengths)), out=offsets[1:])
     return Alignments(offsets, source, target, probability, source_lengths, target_lengths)
+
+
+def pair_details(details: Mapping[str, np.ndarray], pieces: Pieces, pairs: int) -> dict[str, np.ndarray]:
+    """What a decoder says of pieces, for pairs: flags hold if they do for all pieces of a pair, numbers are added up."""
+    result = {}
+    for name, values in details.items():
+        if values.dtype == bool:
+            result[name] = np.ones(pairs, bool)
+            np.logical_and.at(result[name], pieces.pair, values)
+        else:
+            result[name] = np.zeros(pairs, values.dtype)
+            np.add.at(result[name], pieces.pair, values)
+    return result
 
 
 def sentence_scores(scores: np.ndarray, pieces: Pieces, pairs: int) -> np.ndarray:

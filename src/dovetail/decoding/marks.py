@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
+from dovetail.decoding.exact_fertility import ExactFertility
+from dovetail.decoding.samples import BestSample
 from dovetail.engines import Threads
 from dovetail.kernels import grow as grow_kernels
 from dovetail.kernels import links as links_kernels
@@ -31,7 +33,9 @@ __all__ = ["EITHER", "FORWARD", "REVERSE", "Decoder", "PosteriorThreshold", "Vit
 class Decoder(Protocol):
     """Marks links; `default_combination` names how its two directions become one when nobody says.
 
-    A decoder is made by its classmethod `of` from a recipe's options.
+    A decoder is made by its classmethod `of` from a recipe's options.  One that knows more of a pair than its links has
+    `details`: arrays by name with an entry for each piece decoded so far; flags of a pair's pieces must all hold, numbers
+    are added up.  One that can save itself a direction has `only`, which is set to the name of the one that is wanted.
     """
 
     default_combination: str
@@ -112,6 +116,8 @@ class Viterbi:
 
 decoders.add("posterior", PosteriorThreshold, "links whose posterior probability exceeds a threshold")
 decoders.add("viterbi", Viterbi, "the best path of each direction")
+decoders.add("samples", BestSample, "the best of many samples of each direction (models with fertility)")
+decoders.add("exact", ExactFertility, "the best alignment of each direction, proved (models with fertility)")
 
 
 @singledispatch

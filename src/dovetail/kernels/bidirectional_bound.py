@@ -1,6 +1,16 @@
-"""Dual descent on one node of the bidirectional branch and bound: bound, prune, and look for better pairs on the way."""
+"""Dual descent on one node of the bidirectional branch and bound: bound, prune, and look for better pairs on the way.
+
+For any multipliers mu, one for each event that the two chains share,
+
+    D(mu) = max_x [f(x) + sum over x's claims of (base + mu)] + max_y [g(y) + sum over y's claims of (base - mu)]
+
+is an upper bound on the score of every feasible pair.  `base` is what the event costs, half of it in each chain, and -inf
+once it is dead.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,300 +20,332 @@ from dovetail.kernels.bidirectional_chains import (
     FORCED,
     LIVE,
     backward,
+    coarse_chain,
+    fine_chain,
+    fine_rows,
     guest_event,
-    mode_kind,
-    pack,
-    price,
+    mode_event,
+    shrink,
     viterbi,
 )
 from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, improve, pair_score, repair
 
-# entries of `figures`
-SCORE, BOUND, GAMMA, STALL, ITERATIONS = 0, 1, 2, 3, 4
+MOMENTUM = 0.7  # share of the last step's direction that the next one keeps: the largest single gain in iterations
+FORGET = 0.95  # of the running averages that branching looks at
+PATIENCE = 10  # iterations without a lower bound before steps shrink
+PRUNE_EVERY = 10
+LONGEST_PAUSE = 20  # iterations between two local searches while they find nothing
 
-MOMENTUM = 0.7
-FORGET = 0.95
+
+class Problem(NamedTuple):
+    """What is to be solved.  `worst` stands for -inf in local search; `floor` is less than any finite score; `tolerance` is
+    relative to the magnitude of a score's terms; chains become fine when they then have `fine_moves` moves or fewer."""
+
+    theta: np.ndarray
+    omega: np.ndarray
+    agreement: int
+    cost: float
+    worst: float
+    floor: float
+    tolerance: float
+    fine_moves: int
+
+
+class Node(NamedTuple):
+    """A part of the pairs: those whose events and NULLs all live.  Its multipliers, and how often each event was claimed."""
+
+    live: np.ndarray
+    null_x: np.ndarray
+    null_y: np.ndarray
+    mu: np.ndarray
+    average: np.ndarray
+
+
+class Incumbent(NamedTuple):
+    """The best pair so far, the links that any chain ever chose (seen), and `figures`.  Among them: its score, and the
+    ceiling, a little above it.  Pairs at or below the ceiling need not be looked for."""
+
+    x: np.ndarray
+    y: np.ndarray
+    seen: np.ndarray
+    figures: np.ndarray
+
+
+# entries of Incumbent.figures
+SCORE, CEILING, BOUND, ITERATIONS, GAMMA, STALL, PAUSE, UNTIL_SEARCH = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 @kernel
-def claim(agreement, live, base, mu, sign, path, momentum, average):
-    """Add sign to `momentum` and 1/2 to the running `average` of each event that the path claims."""
-    for r in range(1, len(path)):
-        c = path[r]
-        if c == 0:
-            continue
-        i, j = (r, c) if sign > 0 else (c, r)
-        value, chosen = base[0, i, j] + sign * mu[0, i, j], 0
-        for mode in range(1, agreement + 1):
-            kind = mode_kind(agreement, sign, mode)
-            if base[kind, i, j] + sign * mu[kind, i, j] > value:
-                value, chosen = base[kind, i, j] + sign * mu[kind, i, j], kind
-        if agreement != DISAGREEMENT or chosen == 0:
-            momentum[chosen, i, j] += sign
-            average[chosen, i, j] += 0.5 * (1.0 - FORGET)
-        if agreement == ADJACENCY:
-            for guest in range(2):
-                kind, row, column = guest_event(sign, guest, i, j)
-                earned = base[kind, row, column] + sign * mu[kind, row, column]
-                if earned > 0.0 or live[kind, row, column] == FORCED:
-                    momentum[kind, row, column] += sign
-                    average[kind, row, column] += 0.5 * (1.0 - FORGET)
+def _bases(problem, live):
+    """base of each event, and which events live."""
+    flat = live.ravel()
+    base, events = np.zeros(len(flat)), np.zeros(len(flat), np.int64)
+    cells = live.shape[1] * live.shape[2]
+    other = 0.5 * problem.cost if problem.agreement == ADJACENCY else problem.cost
+    alive = 0
+    for e in range(1, len(flat)):  # 0 is the empty claim, and costs nothing
+        if flat[e] == DEAD:
+            base[e] = -np.inf
+        else:
+            base[e] = 0.0 if e < cells else other
+            events[alive] = e
+            alive += 1
+    return base, events[:alive]
 
 
 @kernel
-def spread(agreement, live, base, mu, sign, first, position, alpha, beta, marginal):
-    """marginal[event] = value of this chain's best path that claims the event."""
-    for r in range(1, len(first) - 1):
-        for s in range(first[r], first[r + 1]):
-            c = position[s]
-            through = alpha[s] + beta[s]
-            if c == 0 or through == -np.inf:
+def _price_coarse(chain, agreement, live, base, mu, sign):
+    """Let each link claim its best mode and every guest that pays."""
+    flat = live.ravel()
+    for r in range(1, len(chain.first) - 1):
+        for s in range(chain.first[r], chain.first[r + 1]):
+            c = chain.position[s]
+            if c == 0:
                 continue
-            i, j = (r, c) if sign > 0 else (c, r)
-            best = -np.inf
+            best, value = 0, -np.inf
             for mode in range(agreement + 1):
-                kind = mode_kind(agreement, sign, mode)
-                best = max(best, base[kind, i, j] + sign * mu[kind, i, j])
-            for mode in range(agreement + 1):
-                kind = mode_kind(agreement, sign, mode)
-                if live[kind, i, j] != DEAD:
-                    marginal[kind, i, j] = through + (base[kind, i, j] + sign * mu[kind, i, j] - best)
+                e = mode_event(agreement, live, sign, mode, r, c)
+                if base[e] + sign * mu[e] > value:
+                    best, value = e, base[e] + sign * mu[e]
+            chain.claims[s, 0] = best
             if agreement == ADJACENCY:
                 for guest in range(2):
-                    kind, row, column = guest_event(sign, guest, i, j)
-                    if live[kind, row, column] == LIVE:
-                        earned = base[kind, row, column] + sign * mu[kind, row, column]
-                        marginal[kind, row, column] = through + min(earned, 0.0)
-                    elif live[kind, row, column] == FORCED:
-                        marginal[kind, row, column] = through
+                    e = guest_event(live, sign, guest, r, c)
+                    chain.claims[s, 1 + guest] = 0
+                    if base[e] + sign * mu[e] > 0.0 or flat[e] == FORCED:
+                        value += base[e] + sign * mu[e]
+                        chain.claims[s, 1 + guest] = e
+            chain.earned[s] = value
 
 
 @kernel
-def prune_nulls(first, position, alpha, beta, other_best, limit, null):
-    """Kill the NULLs without which no pair above `limit` is lost; returns how many."""
-    killed = 0
-    for r in range(1, len(first) - 1):
-        s = first[r]
-        if (
-            s < first[r + 1]
-            and position[s] == 0
-            and null[r] != DEAD
-            and alpha[s] + beta[s] + other_best <= limit
-        ):
-            null[r] = DEAD
-            killed += 1
-    return killed
+def _price_fine(chain, base, mu, sign):
+    for s in range(1, len(chain.earned)):
+        own, left, right = chain.claims[s, 0], chain.claims[s, 1], chain.claims[s, 2]
+        chain.earned[s] = (base[own] + base[left] + base[right]) + sign * (mu[own] + mu[left] + mu[right])
 
 
 @kernel
-def prune_events(agreement, live, base, marginal_x, marginal_y, best_x, best_y, limit, events):
-    """Kill events whose two max-marginals sum to `limit` or less: no pair above it has them.  Returns the live ones."""
-    flat, bases = live.ravel(), base.ravel()
-    x, y = marginal_x.ravel(), marginal_y.ravel()
-    cells = live.shape[1] * live.shape[2]
-    kept = 0
-    for n in range(len(events)):
-        e = events[n]
-        from_x, from_y = x[e], y[e]
-        if agreement == DISAGREEMENT and e >= cells:
-            if e < 2 * cells:
-                from_y = best_y
+def _solve(chain, fine, agreement, live, base, mu, sign, path, momentum, average):
+    """Best path of one chain under mu.  Its claims go into the momentum of the subgradient and the running average."""
+    if fine:
+        _price_fine(chain, base, mu, sign)
+    else:
+        _price_coarse(chain, agreement, live, base, mu, sign)
+    value = viterbi(chain, path)
+    if value > -np.inf:
+        for r in range(1, len(path)):
+            for n in range(3):
+                e = chain.claims[path[r], n]
+                momentum[e] += sign
+                average[e] += 0.5 * (1.0 - FORGET)
+    return value
+
+
+@kernel
+def _marginals(chain, fine, agreement, live, base, mu, sign, events, marginal):
+    """marginal[e]: value of this chain's best path that claims event e."""
+    backward(chain)
+    flat = live.ravel()
+    for e in events:
+        marginal[e] = -np.inf
+    for r in range(1, len(chain.first) - 1):
+        for s in range(chain.first[r], chain.first[r + 1]):
+            c = chain.position[s]
+            through = chain.alpha[s] + chain.beta[s]
+            if c == 0 or through == -np.inf:
+                continue
+            own = chain.claims[s, 0]
+            if fine:
+                for n in range(3):
+                    e = chain.claims[s, n]
+                    marginal[e] = max(marginal[e], through)
             else:
-                from_x = best_x
-        if from_x + from_y <= limit:
+                for mode in range(agreement + 1):
+                    e = mode_event(agreement, live, sign, mode, r, c)
+                    if flat[e] != DEAD:
+                        marginal[e] = through + (base[e] - base[own] + sign * (mu[e] - mu[own]))
+                if agreement == ADJACENCY:
+                    for guest in range(2):
+                        e = guest_event(live, sign, guest, r, c)
+                        if flat[e] == FORCED:
+                            marginal[e] = through
+                        elif flat[e] == LIVE:
+                            marginal[e] = through + min(base[e] + sign * mu[e], 0.0)
+
+
+@kernel
+def _prune_states(chain, fine, agreement, live, null, sign, other_marginal, other_value, ceiling, keep):
+    """keep[s]: does a better pair than the ceiling go through state s?  Returns how many don't."""
+    flat = live.ravel()
+    dropped = 0
+    keep[0] = True
+    for r in range(1, len(chain.first) - 1):
+        for s in range(chain.first[r], chain.first[r + 1]):
+            other = other_value
+            alive = True
+            if chain.position[s] == 0:
+                alive = null[r] != DEAD
+            elif fine:
+                for n in range(3):
+                    if chain.claims[s, n] != 0:
+                        other = min(other, other_marginal[chain.claims[s, n]])
+            else:
+                alive = False
+                for mode in range(agreement + 1):
+                    alive |= flat[mode_event(agreement, live, sign, mode, r, chain.position[s])] != DEAD
+            keep[s] = alive and chain.alpha[s] + chain.beta[s] + other > ceiling
+            if not keep[s]:
+                dropped += 1
+                if chain.position[s] == 0:
+                    null[r] = DEAD
+    return dropped
+
+
+@kernel
+def _search(problem, live, incumbent, x, y):
+    """Repair (x, y), improve it by links that live and were ever chosen, and keep it if it is the best pair so far."""
+    repair(problem.agreement, problem.cost, x, y)
+    cells = np.zeros((len(x) * len(y), 2), np.int64)
+    count = 0
+    for i in range(1, len(x)):
+        for j in range(1, len(y)):
+            if incumbent.seen[i, j]:
+                alive = False
+                for kind in range(live.shape[0]):
+                    alive |= live[kind, i, j] != DEAD
+                if alive:
+                    cells[count, 0], cells[count, 1] = i, j
+                    count += 1
+    improve(problem.theta, problem.omega, problem.agreement, problem.cost, x, y, cells[:count], problem.worst)
+    score, magnitude = pair_score(problem.theta, problem.omega, problem.agreement, problem.cost, x, y)
+    figures = incumbent.figures
+    if score > figures[SCORE]:
+        figures[SCORE] = score
+        figures[CEILING] = score + problem.tolerance * magnitude
+        for i in range(len(x)):
+            incumbent.x[i] = x[i]
+        for j in range(len(y)):
+            incumbent.y[j] = y[j]
+        figures[PAUSE] = 1
+    else:
+        figures[PAUSE] = min(LONGEST_PAUSE, 2 * figures[PAUSE])
+    figures[UNTIL_SEARCH] = figures[PAUSE]
+
+
+@kernel
+def _prune(problem, node, chain_x, chain_y, fine, base, value_x, value_y, ceiling, events):
+    """Kill events whose two max-marginals sum to the ceiling or less, as no better pair has them, and states likewise.
+
+    Returns the chains, the live events, and whether the chains have changed: they are only packed again when it pays.
+    """
+    agreement, live, mu = problem.agreement, node.live, node.mu.ravel()
+    flat, cells = live.ravel(), live.shape[1] * live.shape[2]
+    marginal_x, marginal_y = np.zeros(len(flat)), np.zeros(len(flat))
+    _marginals(chain_x, fine, agreement, live, base, mu, 1.0, events, marginal_x)
+    _marginals(chain_y, fine, agreement, live, base, mu, -1.0, events, marginal_y)
+    kept = 0
+    for e in events:
+        from_x, from_y = marginal_x[e], marginal_y[e]
+        if agreement == DISAGREEMENT and e >= cells:  # a link on its own: the other chain has no say
+            if e < 2 * cells:
+                from_y = value_y
+            else:
+                from_x = value_x
+        if from_x + from_y <= ceiling:
             flat[e] = DEAD
-            bases[e] = -np.inf
+            base[e] = -np.inf
         else:
             events[kept] = e
             kept += 1
-    return events[:kept]
+    keep_x, keep_y = np.zeros(len(chain_x.alpha), np.bool_), np.zeros(len(chain_y.alpha), np.bool_)
+    dropped = _prune_states(chain_x, fine, agreement, live, node.null_x, 1.0, marginal_y, value_y, ceiling, keep_x)
+    dropped += _prune_states(chain_y, fine, agreement, live, node.null_y, -1.0, marginal_x, value_x, ceiling, keep_y)
+    if dropped > 0.05 * (len(keep_x) + len(keep_y)):
+        return shrink(chain_x, keep_x), shrink(chain_y, keep_y), events[:kept], True
+    return chain_x, chain_y, events[:kept], False
 
 
 @kernel
-def descend(
-    theta,
-    omega,
-    agreement,
-    cost,
-    live,
-    null_x,
-    null_y,
-    mu,
-    momentum,
-    average,
-    best_x,
-    best_y,
-    seen,
-    figures,
-    iterations,
-    prune_every,
-    search_every,
-    tolerance,
-    worst,
-):
-    """Polyak steps with momentum on D(mu).  Returns True when nothing above the score is left in this node."""
-    I, J = theta.shape[0], omega.shape[0]
-    kinds = 2 * agreement + 1
-    base = np.full(live.shape, -np.inf)
-    half = 0.5 * cost if agreement == ADJACENCY else cost
-    flat, bases, mus = live.ravel(), base.ravel(), mu.ravel()
-    moves, averages = momentum.ravel(), average.ravel()
-    count = 0
-    for e in range(len(flat)):
-        count += flat[e] != DEAD
-    events = np.empty(count, np.int64)
-    count = 0
-    cells = live.shape[1] * live.shape[2]
-    for e in range(len(flat)):
-        if flat[e] != DEAD:
-            events[count] = e
-            count += 1
-            bases[e] = 0.0 if e < cells else half
-    best_mu = mus.copy()
-    node_best = np.inf
-    fx, px, bx, mx = pack(theta, agreement, base, null_x, 1.0)
-    fy, py, by, my = pack(omega, agreement, base, null_y, -1.0)
-    earned_x, alpha_x, beta_x = np.zeros(fx[-1]), np.empty(fx[-1]), np.empty(fx[-1])
-    earned_y, alpha_y, beta_y = np.zeros(fy[-1]), np.empty(fy[-1]), np.empty(fy[-1])
-    x, y = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
-    trial_x, trial_y = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
-    marginal_x, marginal_y = np.empty(live.shape), np.empty(live.shape)
-    closed = False
-    packed = len(events)
-    candidates = np.empty((I * J, 2), np.int64)
+def descend(problem, node, incumbent, iterations):
+    """Polyak steps with momentum on D(mu): mu -= gamma (D - score) / |d|^2 d, with d = subgradient + MOMENTUM d.
+
+    Prunes the node's events on the way, leaves it the multipliers of its lowest bound, and lowers figures[BOUND] to that
+    bound.  Returns True when the node holds nothing better than the incumbent.
+    """
+    theta, omega, agreement = problem.theta, problem.omega, problem.agreement
+    live, figures = node.live, incumbent.figures
+    mu, average = node.mu.ravel(), node.average.ravel()
+    base, events = _bases(problem, live)
+    shared = live.size if agreement != DISAGREEMENT else live.shape[1] * live.shape[2]
+    momentum, best_mu = np.zeros(live.size), np.zeros(live.size)
+    chain_x = coarse_chain(theta, agreement, live, node.null_x, 1.0)
+    chain_y = coarse_chain(omega, agreement, live, node.null_y, -1.0)
+    path_x, path_y = np.zeros(theta.shape[0] + 1, np.int64), np.zeros(omega.shape[0] + 1, np.int64)
+    x, y = np.zeros(len(path_x), np.int64), np.zeros(len(path_y), np.int64)
+    lowest = np.inf
+    fine, changed = False, True
     for t in range(iterations):
+        if changed and not fine and agreement == ADJACENCY:
+            counts_x = fine_rows(theta, agreement, live, node.null_x, 1.0)
+            counts_y = fine_rows(omega, agreement, live, node.null_y, -1.0)
+            size = 0
+            for r in range(1, len(counts_x)):
+                size += counts_x[r - 1] * counts_x[r]
+            for r in range(1, len(counts_y)):
+                size += counts_y[r - 1] * counts_y[r]
+            if size <= problem.fine_moves:
+                chain_x = fine_chain(theta, agreement, live, node.null_x, 1.0, counts_x)
+                chain_y = fine_chain(omega, agreement, live, node.null_y, -1.0, counts_y)
+                figures[GAMMA] = 1.0
+                fine = True
+        changed = False
         figures[ITERATIONS] += 1
-        price(agreement, live, base, mu, 1.0, fx, px, earned_x)
-        price(agreement, live, base, mu, -1.0, fy, py, earned_y)
-        value_x = viterbi(fx, px, bx, mx, earned_x, alpha_x, x)
-        value_y = viterbi(fy, py, by, my, earned_y, alpha_y, y)
+        for e in events:
+            momentum[e] *= MOMENTUM
+            average[e] *= FORGET
+        value_x = _solve(chain_x, fine, agreement, live, base, mu, 1.0, path_x, momentum, average)
+        value_y = _solve(chain_y, fine, agreement, live, base, mu, -1.0, path_y, momentum, average)
         value = value_x + value_y
-        if value < node_best - 1e-9:
-            node_best = value
+        figures[STALL] += 1
+        if value < lowest:
+            lowest = value
             figures[STALL] = 0
             for e in events:
-                best_mu[e] = mus[e]
-        else:
-            figures[STALL] += 1
-            if figures[STALL] >= 10:
-                figures[GAMMA] *= 0.8
-                figures[STALL] = 0
-        if value <= figures[SCORE] + tolerance:
-            closed = True
-            break
-        for i in range(1, I + 1):
-            if x[i] != 0:
-                seen[i, x[i]] = True
-        for j in range(1, J + 1):
-            if y[j] != 0:
-                seen[y[j], j] = True
-        if t < 3 or t % search_every == 0:
-            trial_x[:] = x
-            trial_y[:] = y
-            repair(agreement, cost, trial_x, trial_y)
-            n = 0
-            for i in range(1, I + 1):
-                for j in range(1, J + 1):
-                    if seen[i, j]:
-                        alive = False
-                        for kind in range(kinds):
-                            alive |= live[kind, i, j] != DEAD
-                        if alive:
-                            candidates[n, 0], candidates[n, 1] = i, j
-                            n += 1
-            improve(theta, omega, agreement, cost, trial_x, trial_y, candidates, n, 10, worst)
-            found = pair_score(theta, omega, agreement, cost, trial_x, trial_y)
-            if found > figures[SCORE]:
-                figures[SCORE] = found
-                best_x[:] = trial_x
-                best_y[:] = trial_y
-                if value <= figures[SCORE] + tolerance:
-                    closed = True
-                    break
-        if (t + 1) % prune_every == 0 or t == 0:
-            limit = figures[SCORE] + tolerance
-            if limit > -np.inf:
-                backward(fx, bx, mx, earned_x, beta_x)
-                backward(fy, by, my, earned_y, beta_y)
-                marginal_x.ravel()[events] = -np.inf
-                marginal_y.ravel()[events] = -np.inf
-                spread(agreement, live, base, mu, 1.0, fx, px, alpha_x, beta_x, marginal_x)
-                spread(agreement, live, base, mu, -1.0, fy, py, alpha_y, beta_y, marginal_y)
-                killed = prune_nulls(fx, px, alpha_x, beta_x, value_y, limit, null_x)
-                killed += prune_nulls(fy, py, alpha_y, beta_y, value_x, limit, null_y)
-                events = prune_events(
-                    agreement, live, base, marginal_x, marginal_y, value_x, value_y, limit, events
-                )
-                if killed > 0 or len(events) < 0.9 * packed:
-                    packed = len(events)
-                    fx, px, bx, mx = pack(theta, agreement, base, null_x, 1.0)
-                    fy, py, by, my = pack(omega, agreement, base, null_y, -1.0)
-                    continue
-        for e in events:
-            moves[e] *= MOMENTUM
-            averages[e] *= FORGET
-        claim(agreement, live, base, mu, 1.0, x, momentum, average)
-        claim(agreement, live, base, mu, -1.0, y, momentum, average)
+                best_mu[e] = mu[e]
+        elif figures[STALL] >= PATIENCE:
+            figures[GAMMA] *= 0.8
+            figures[STALL] = 0
+        if value > figures[CEILING]:
+            for i in range(1, len(x)):
+                x[i] = chain_x.position[path_x[i]]
+                incumbent.seen[i, x[i]] = True
+            for j in range(1, len(y)):
+                y[j] = chain_y.position[path_y[j]]
+                incumbent.seen[y[j], j] = True
+            figures[UNTIL_SEARCH] -= 1
+            if figures[UNTIL_SEARCH] <= 0:
+                _search(problem, live, incumbent, x, y)
+        # the two values may be large and cancel: their rounding is not a gap
+        if value <= figures[CEILING] + 1e-13 * (abs(value_x) + abs(value_y)):
+            figures[BOUND] = min(figures[BOUND], lowest)
+            return True
+        if t == 0 or (t + 1) % PRUNE_EVERY == 0:
+            chain_x, chain_y, events, changed = _prune(
+                problem, node, chain_x, chain_y, fine, base, value_x, value_y, figures[CEILING], events
+            )
+        # without a good pair yet, a huge gap must not blow the multipliers up
+        gap = min(value - max(figures[SCORE], problem.floor), max(100.0, abs(value)))
         norm = 0.0
         for e in events:
-            norm += moves[e] * moves[e]
+            if e < shared:
+                norm += momentum[e] * momentum[e]
         if norm > 0.0:
-            gap = value - figures[SCORE] if figures[SCORE] > -np.inf else 1.0 + 0.05 * abs(value)
             step = figures[GAMMA] * gap / norm
             for e in events:
-                mus[e] -= step * moves[e]
+                if e < shared:
+                    mu[e] -= step * momentum[e]
     for e in events:
-        mus[e] = best_mu[e]
-    figures[BOUND] = min(figures[BOUND], node_best)
-    return closed
-
-
-@kernel
-def choose_event(agreement, live, average):
-    """The undecided event whose running average is nearest 1/2 (flat index), -1 if there is none."""
-    best, chosen = np.inf, -1
-    kinds = 1 if agreement != ADJACENCY else 5
-    for kind in range(kinds):
-        for i in range(1, live.shape[1] - 1):
-            for j in range(1, live.shape[2] - 1):
-                if live[kind, i, j] == LIVE:
-                    distance = abs(average[kind, i, j] - 0.5)
-                    if distance < best:
-                        best = distance
-                        chosen = (kind * live.shape[1] + i) * live.shape[2] + j
-    return chosen
-
-
-@kernel
-def force(agreement, live, null_x, null_y, kind, i, j):
-    """Keep only pairs with this event."""
-    row, column = i, j  # x_i = column, y_j = row
-    if agreement == ADJACENCY:
-        if kind == 1:
-            row = i - 1
-        elif kind == 2:
-            row = i + 1
-        elif kind == 3:
-            column = j - 1
-        elif kind == 4:
-            column = j + 1
-    null_x[i] = DEAD
-    null_y[j] = DEAD
-    for mode in range(agreement + 1):
-        k = mode_kind(agreement, 1.0, mode)
-        for c in range(live.shape[2]):
-            if c != column or (row_mode(agreement, 1.0, kind) and k != kind):
-                live[k, i, c] = DEAD
-        k = mode_kind(agreement, -1.0, mode)
-        for r in range(live.shape[1]):
-            if r != row or (row_mode(agreement, -1.0, kind) and k != kind):
-                live[k, r, j] = DEAD
-    live[kind, i, j] = FORCED
-
-
-@kernel
-def row_mode(agreement, sign, kind):
-    for mode in range(agreement + 1):
-        if mode_kind(agreement, sign, mode) == kind:
-            return True
+        mu[e] = best_mu[e]
+    figures[BOUND] = min(figures[BOUND], lowest)
     return False

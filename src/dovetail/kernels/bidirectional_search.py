@@ -16,6 +16,8 @@ from dovetail.kernels import kernel
 
 FULL, DISAGREEMENT, ADJACENCY = 0, 1, 2
 
+SWEEPS = 10  # of local search at most; it stops earlier when nothing moves
+
 
 @kernel
 def link_cost(agreement, cost, position, answer):
@@ -31,17 +33,22 @@ def link_cost(agreement, cost, position, answer):
 
 @kernel
 def pair_score(theta, omega, agreement, cost, x, y):
-    """f(x) + g(y) + h(x, y) from the potentials as they were given; -inf where the pair is not allowed."""
-    score = 0.0
+    """f(x) + g(y) + h(x, y) from the potentials as they were given, -inf where the pair is not allowed; and the sum of the
+    absolute values of its terms, which says how exactly the score can be known."""
+    score = magnitude = 0.0
     for i in range(1, len(x)):
-        score += theta[i - 1, x[i - 1], x[i]]
+        term = theta[i - 1, x[i - 1], x[i]]
         if x[i] != 0:
-            score += link_cost(agreement, cost, i, y[x[i]])
+            term += link_cost(agreement, cost, i, y[x[i]])
+        score += term
+        magnitude += abs(term)
     for j in range(1, len(y)):
-        score += omega[j - 1, y[j - 1], y[j]]
+        term = omega[j - 1, y[j - 1], y[j]]
         if y[j] != 0:
-            score += link_cost(agreement, cost, j, x[y[j]])
-    return score
+            term += link_cost(agreement, cost, j, x[y[j]])
+        score += term
+        magnitude += abs(term)
+    return score, magnitude
 
 
 @kernel
@@ -70,16 +77,19 @@ def _note(listed, stamp, tick, index, last):
 
 
 @kernel
-def _note_change(side, other, position, value, steps, links, other_links, stamps, tick, first):
-    """Note each term of the score that side[position] = value may change; stamps[first:] are this side's own."""
+def _note_change(side, other, position, value, noted, stamps, tick, first):
+    """Note each term of the score that side[position] = value may change.
+
+    noted[0], noted[1]: moves and links of x, noted[2], noted[3] those of y; `first` is 0 or 2, where this side's begin.
+    """
     last, other_last = len(side) - 1, len(other) - 1
-    _note(steps, stamps[first], tick, position, last)
-    _note(steps, stamps[first], tick, position + 1, last)
-    _note(links, stamps[first + 1], tick, position, last)
+    _note(noted[first], stamps[first], tick, position, last)
+    _note(noted[first], stamps[first], tick, position + 1, last)
+    _note(noted[first + 1], stamps[first + 1], tick, position, last)
     for partner in (side[position], value):
         if partner != 0:
             for near in range(partner - 1, partner + 2):
-                _note(other_links, stamps[3 - first], tick, near, other_last)
+                _note(noted[3 - first], stamps[3 - first], tick, near, other_last)
 
 
 @kernel
@@ -105,22 +115,22 @@ def _local_score(theta, omega, agreement, cost, x, y, noted, worst):
 
 @kernel
 def _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst):
-    """Make the changes if they raise the score: x[change[n, 1]] = change[n, 2] where change[n, 0] is 0, y where it is 1.
+    """Make the changes if they raise the score: x[change[n, 0]] = change[n, 1] for n in (0, 1), and y[...] for n in (2, 3).
 
-    change[0, 0] counts them.  O(1): only the terms next to a change are added up, before and after.
+    Position 0 stands for no change.  O(1): only the terms next to a change are added up, before and after.
     """
-    stamps[0, 0] += 1
+    stamps[0, 0] += 1  # positions start at 1, so that this place is free to count the attempts
     tick = stamps[0, 0]
-    noted[:, 0] = 0
-    for n in range(1, change[0, 0] + 1):
-        position, value = change[n, 1], change[n, 2]
-        if change[n, 0] == 0:
-            _note_change(x, y, position, value, noted[0], noted[1], noted[3], stamps, tick, 0)
-        else:
-            _note_change(y, x, position, value, noted[2], noted[3], noted[1], stamps, tick, 2)
+    for n in range(4):
+        noted[n, 0] = 0
+    for n in range(4):
+        if change[n, 0] != 0:
+            side, other = (x, y) if n < 2 else (y, x)
+            _note_change(side, other, change[n, 0], change[n, 1], noted, stamps, tick, n // 2 * 2)
     before = _local_score(theta, omega, agreement, cost, x, y, noted, worst)
     _exchange(x, y, change)
-    if _local_score(theta, omega, agreement, cost, x, y, noted, worst) > before + 1e-9:
+    after = _local_score(theta, omega, agreement, cost, x, y, noted, worst)
+    if after - before > 1e-12 * abs(before):
         return True
     _exchange(x, y, change)
     return False
@@ -129,69 +139,61 @@ def _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst):
 @kernel
 def _exchange(x, y, change):
     """Swap the changed positions' values with those in `change`: done twice, nothing has happened."""
-    for n in range(1, change[0, 0] + 1):
-        side = x if change[n, 0] == 0 else y
-        position = change[n, 1]
-        side[position], change[n, 2] = change[n, 2], side[position]
+    for n in range(4):
+        position = change[n, 0]
+        if position != 0:
+            side = x if n < 2 else y
+            side[position], change[n, 1] = change[n, 1], side[position]
 
 
 @kernel
-def _plan(change, side, position, value):
-    change[0, 0] += 1
-    n = change[0, 0]
-    change[n, 0], change[n, 1], change[n, 2] = side, position, value
+def _plan(x, y, i, j, move, change):
+    """The changes that make up one move at cell (i, j); False if it does not apply there.
 
-
-@kernel
-def _plan_pair(change, x, y, i, j):
-    """x_i = j and y_j = i; whoever loses its partner by that goes to NULL."""
-    change[0, 0] = 0
+    0: delete the pair x_i = j, y_j = i.  1: link it; whoever loses its partner by that goes to NULL.  2: make the pairs
+    (i, j') and (i', j) into (i, j) and (i', j').  3: link x_i to j, or if it is, delete that.  4: the same for y_j.
+    """
+    for n in range(4):
+        change[n, 0] = change[n, 1] = 0
     old_j, old_i = x[i], y[j]
-    _plan(change, 0, i, j)
-    _plan(change, 1, j, i)
-    if old_j != 0 and old_j != j and y[old_j] == i:
-        _plan(change, 1, old_j, 0)
-    if old_i != 0 and old_i != i and x[old_i] == j:
-        _plan(change, 0, old_i, 0)
+    if move == 3:
+        change[0, 0], change[0, 1] = i, 0 if old_j == j else j
+        return True
+    if move == 4:
+        change[2, 0], change[2, 1] = j, 0 if old_i == i else i
+        return True
+    change[0, 0], change[2, 0] = i, j
+    if move == 0:
+        return old_j == j and old_i == i
+    change[0, 1], change[2, 1] = j, i
+    if old_j == j and old_i == i:
+        return False
+    if move == 1:
+        if old_j != 0 and old_j != j and y[old_j] == i:
+            change[3, 0] = old_j
+        if old_i != 0 and old_i != i and x[old_i] == j:
+            change[1, 0] = old_i
+        return True
+    change[1, 0], change[1, 1] = old_i, old_j
+    change[3, 0], change[3, 1] = old_j, old_i
+    return old_j != 0 and old_i != 0 and y[old_j] == i and x[old_i] == j
 
 
 @kernel
-def improve(theta, omega, agreement, cost, x, y, cells, count, sweeps, worst):
-    """Local search over links (i, j) in cells[:count]: add, move, exchange or delete them until nothing raises the score.
+def improve(theta, omega, agreement, cost, x, y, cells, worst):
+    """Local search over the links (i, j) in `cells`: every move of `_plan` that raises the score, until none does.
 
     The pair (x, y) must be feasible and stays so.
     """
-    change = np.zeros((5, 3), np.int64)
+    change = np.zeros((4, 2), np.int64)
     noted = np.zeros((4, 32), np.int64)
     stamps = np.zeros((4, max(len(x), len(y))), np.int64)
-    for _ in range(sweeps):
+    moves = 3 if agreement == FULL else 5
+    for _ in range(SWEEPS):
         moved = False
-        for n in range(count):
-            i, j = cells[n, 0], cells[n, 1]
-            if x[i] == j and y[j] == i:
-                change[0, 0] = 0
-                _plan(change, 0, i, 0)
-                _plan(change, 1, j, 0)
-                moved |= _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst)
-            else:
-                _plan_pair(change, x, y, i, j)
-                if _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst):
-                    moved = True
-                elif x[i] != 0 and y[j] != 0 and y[x[i]] == i and x[y[j]] == j:
-                    # (i, j') and (i', j) become (i, j) and (i', j')
-                    old_j, old_i = x[i], y[j]
-                    change[0, 0] = 0
-                    _plan(change, 0, i, j)
-                    _plan(change, 1, j, i)
-                    _plan(change, 0, old_i, old_j)
-                    _plan(change, 1, old_j, old_i)
+        for n in range(len(cells)):
+            for move in range(moves):
+                if _plan(x, y, cells[n, 0], cells[n, 1], move, change):
                     moved |= _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst)
-            if agreement != FULL:
-                change[0, 0] = 0
-                _plan(change, 0, i, 0 if x[i] == j else j)
-                moved |= _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst)
-                change[0, 0] = 0
-                _plan(change, 1, j, 0 if y[j] == i else i)
-                moved |= _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst)
         if not moved:
             break

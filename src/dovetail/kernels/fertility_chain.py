@@ -44,6 +44,17 @@ def list_live(live_link, live_null, links, nulls, active):
 
 
 @kernel
+def chain_scores(emission, share):
+    """What the rows leave to the chain of each cell's emission."""
+    J, R = emission.shape
+    chain = np.empty((J, R))
+    for j in range(J):
+        for r in range(R):
+            chain[j, r] = emission[j, r] - share[j, r]
+    return chain
+
+
+@kernel
 def forward(chain, transition, log_null, links, nulls, active, enter, delta):
     """Best score of every prefix, and of the best whole path (Vogel et al. 1996; NULLs as in Och and Ney 2003).
 

@@ -1,7 +1,7 @@
 """Dual ascent for the fertility HMM: the chain and the rows bargain over the emissions until they agree, or nearly.
 
-Quirk (2013), section 2.2: D(share) = max over paths of chain score + sum over rows of the row's best, where the chain scores
-cell (r, j) with emission - share and row r with share.  D bounds every alignment's score from above, for any share.
+Quirk (2013), section 2.2: D(share) = max over paths of the chain's score + sum over rows of the row's best, where the
+chain scores cell (r, j) with emission - share and row r with share.  For any share, D bounds every alignment's score.
 """
 
 from __future__ import annotations
@@ -9,28 +9,24 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.fertility_chain import best_path, forward, list_live
-from dovetail.kernels.fertility_local import alignment_score, climb
+from dovetail.kernels.fertility_chain import best_path, chain_scores, forward, list_live
+from dovetail.kernels.fertility_local import climb
 from dovetail.kernels.fertility_prune import prune
 from dovetail.kernels.fertility_rows import best_row, list_cells
+from dovetail.kernels.fertility_score import aim_above, alignment_score, copy_path
 
-_MOMENTUM = 0.7
-_RADIUS = 7  # of the swaps in local search
+_MOMENTUM = 0.6
 _STEEP = 1e4  # a slope that only a forbidden count explains
 
 
 @kernel
-def aim_above(score, tolerance):
-    """What an upper bound must exceed to leave room for a better alignment."""
-    return score + tolerance * max(1.0, abs(score)) if score > -np.inf else score
+def start(emission, transition, log_null, fertility, first, live_link, live_null, share, path):
+    """A first alignment, into `path`, and first shares.  Returns the alignment's score.
 
-
-@kernel
-def start(emission, transition, log_null, fertility, first, live_link, live_null, share, path, part):
-    """A first alignment, into `path`, and first shares: each row's slope of fertility at its count there, and `part` of the emission.
-
-    The chain then knows what one link more or less is worth near that alignment; on trained models this saves about half
-    of the iterations that an even split of the emission needs.  Returns the alignment's score.
+    A row starts with the slope of its fertility at its count in that alignment, so that the chain knows what a link more
+    or less is worth, and with a part of the emission, so that it knows which cells to ask for: little if the fertility is
+    concave, where the count is all that needs bargaining, half otherwise.  (Half the emission alone, the paper's start,
+    takes several times the iterations.)
     """
     J, R = emission.shape
     links = np.empty((J, R + 1), np.int32)
@@ -38,31 +34,33 @@ def start(emission, transition, log_null, fertility, first, live_link, live_null
     active = np.empty((J + 1, R + 1), np.int32)
     enter = np.empty((J, R))
     delta = np.empty((J + 1, R))
-    counts = np.empty(R, np.int64)
+    counts = np.empty(R, np.int32)
     list_live(live_link, live_null, links, nulls, active)
     path[:] = 0
     if forward(emission, transition, log_null, links, nulls, active, enter, delta) > -np.inf:
         best_path(emission, transition, log_null, live_null, active, delta, path)
-    score = climb(path, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS)
-    share[:, :] = 0.0
+    score = climb(path, emission, transition, log_null, fertility, links, nulls, counts)
     slope = np.zeros(R)
+    part = np.full(R, 0.1)
     for r in range(first, R):
-        c = counts[r]
         n = 0
-        for d in range(max(c, 1), min(c + 1, J) + 1):
-            step = fertility[r, d - 1] - fertility[r, d]
+        for c in range(max(counts[r], 1), min(counts[r] + 1, J) + 1):
+            step = fertility[r, c - 1] - fertility[r, c]
             if abs(step) < _STEEP:
                 slope[r] += step
                 n += 1
-        if n > 0:
-            slope[r] /= n
+        slope[r] /= max(n, 1)
+        for c in range(1, J):
+            if fertility[r, c - 1] + fertility[r, c + 1] > 2.0 * fertility[r, c] + 1e-9:
+                part[r] = 0.5
     for j in range(J):
         top = -np.inf
         for r in range(R):
             top = max(top, emission[j, r])
-        for r in range(first, R):
-            if emission[j, r] > -np.inf:
-                share[j, r] = slope[r] + part * (emission[j, r] - top)
+        for r in range(R):
+            share[j, r] = 0.0
+            if r >= first and emission[j, r] > -np.inf:
+                share[j, r] = slope[r] + part[r] * (emission[j, r] - top)
     return score
 
 
@@ -83,13 +81,15 @@ def ascend(
     score,
     tolerance,
     iterations,
+    enough,
     usage,
 ):
-    """At most `iterations` steps on the shares, in place; live cells and counts are pruned, `incumbent` improved on the way.
+    """At most `iterations` steps on the shares, in place; cells and counts are pruned, `incumbent` improved on the way.
 
-    Polyak steps with momentum: d = (path - rows' picks) + 0.7 d, share += gamma (D - score) / |d|^2 d; gamma starts at 1
+    Polyak steps with momentum: d = (path - rows' picks) + 0.6 d, share += gamma (D - score) / |d|^2 d; gamma starts at 1
     and shrinks by 0.8 after ten iterations without a better bound.  Returns the bound on what is still live, the
-    incumbent's score and the iterations used; `usage` (J, R) counts how often the paths used each cell.
+    incumbent's score and the iterations used; `usage` (J, R) adds up how often the paths used each cell.  Stops early once
+    the columns have no more than `enough` live rows in all beyond one each.
     """
     J, R = emission.shape
     links = np.empty((J, R + 1), np.int32)
@@ -99,16 +99,15 @@ def ascend(
     enter = np.empty((J, R))
     delta = np.empty((J + 1, R))
     beta = np.empty((J + 1, R))
-    counts = np.empty(R, np.int64)
+    counts = np.empty(R, np.int32)
     path = np.zeros(J, np.int32)
     candidate = np.zeros(J, np.int32)
     value = np.zeros(R)  # each row's best score
-    wanted = np.zeros(R, np.int64)  # and its count
+    wanted = np.zeros(R, np.int32)  # and its count
     drift = np.zeros((J, R))
     moving = np.ones(R, np.uint8)  # rows whose shares have changed since they were last maximized
-    chain = emission - share
-    kept = share.copy()
-    usage[:, :] = 0.0
+    chain = chain_scores(emission, share)
+    kept = np.empty((J, R))
 
     list_live(live_link, live_null, links, nulls, active)
     list_cells(links, nulls, cells)
@@ -129,7 +128,7 @@ def ascend(
             dual += value[r]
         if dual < bound:
             bound = dual
-            kept[:, :] = share
+            _copy(share, kept)
             stale = 0
         else:
             stale += 1
@@ -141,17 +140,15 @@ def ascend(
 
         best_path(chain, transition, log_null, live_null, active, delta, path)
         reached = alignment_score(path, emission, transition, log_null, fertility, counts)
-        candidate[:] = path
+        copy_path(path, candidate)
         norm = _turn(path, counts, wanted, cells, drift, moving, first)
         for j in range(J):
             usage[j, path[j]] += 1.0
-        if used <= 3 or used % 5 == 0:
-            reached = climb(
-                candidate, emission, transition, log_null, fertility, links, nulls, counts, _RADIUS
-            )
+        if used % 10 == 0:
+            reached = climb(candidate, emission, transition, log_null, fertility, links, nulls, counts)
         if reached > score:
             score = reached
-            incumbent[:] = candidate
+            copy_path(candidate, incumbent)
             aim = aim_above(score, tolerance)
             if not dual > aim:
                 break
@@ -159,7 +156,7 @@ def ascend(
         # With no alignment known yet, or a forbidding one, a nat a word stands in for the gap.
         gap = min(dual - score, J + 0.5 * abs(dual))
         step = gamma * gap / norm if norm > 0.0 else 0.0
-        if gap < 0.8 * last_gap or used % 10 == 0:
+        if gap < 0.6 * last_gap or used % 10 == 0:
             last_gap = gap
             if prune(
                 chain,
@@ -184,23 +181,25 @@ def ascend(
             ):
                 for r in range(first, R):
                     value[r], wanted[r] = best_row(fertility, share, low, high, cells, r)
+                if _spare_cells(links, nulls) <= enough:
+                    break
         for r in range(first, R):
             if moving[r]:
                 for k in range(1, cells[r, 0] + 1):
                     j = cells[r, k]
                     share[j, r] += step * drift[j, r]
                     chain[j, r] = emission[j, r] - share[j, r]
-    share[:, :] = kept
+    _copy(kept, share)
     return bound, score, used
 
 
 @kernel
 def _turn(path, counts, wanted, cells, drift, moving, first):
-    """The new direction, drift = (path's cells - rows' cells) + 0.7 drift, and its squared length.
+    """The new direction, drift = (path's cells - rows' cells) + 0.6 drift, and its squared length.
 
     Rows that agree with the path and have stopped moving are passed over: late in the ascent that is nearly all of them.
     """
-    J, R = drift.shape
+    R = drift.shape[1]
     norm = 0.0
     for r in range(first, R):
         agree = counts[r] == wanted[r]
@@ -223,3 +222,19 @@ def _turn(path, counts, wanted, cells, drift, moving, first):
             still = still and x == 0.0
         moving[r] = not still
     return norm
+
+
+@kernel
+def _spare_cells(links, nulls):
+    """Live rows beyond one in each column: 0 if at most one alignment is left."""
+    spare = 0
+    for j in range(links.shape[0]):
+        spare += links[j, 0] + (nulls[j, 0] > 0) - 1
+    return spare
+
+
+@kernel
+def _copy(source, target):
+    for j in range(source.shape[0]):
+        for r in range(source.shape[1]):
+            target[j, r] = source[j, r]

@@ -27,15 +27,10 @@ def list_cells(links, nulls, cells):
 
 
 @kernel
-def best_row(fertility, share, low, high, cells, r):
-    """Sort the row's cells, best first, and take the best count: max over c of fertility[r, c] + sum of the c best.
-
-    Figure 2 of the paper, with the argument stored that the printed version forgets.  Insertion sort: the order of the
-    last call is nearly right.  Returns the score and the count; the score is -inf if no count is allowed.
-    """
+def sort_cells(share, cells, r):
+    """Sort the row's cells, best share first.  Insertion sort: the order of the last call is nearly right."""
     row = cells[r]
-    n = row[0]
-    for k in range(2, n + 1):
+    for k in range(2, row[0] + 1):
         j = row[k]
         value = share[j, r]
         q = k - 1
@@ -43,6 +38,18 @@ def best_row(fertility, share, low, high, cells, r):
             row[q + 1] = row[q]
             q -= 1
         row[q + 1] = j
+
+
+@kernel
+def best_row(fertility, share, low, high, cells, r):
+    """Sort the row's cells and take the best count: max over c of fertility[r, c] + sum of the c best shares.
+
+    Figure 2 of the paper, with the argument stored that the printed version forgets.  Returns the score and the count;
+    the score is -inf if no count is allowed.
+    """
+    sort_cells(share, cells, r)
+    row = cells[r]
+    n = row[0]
     total = 0.0
     best = fertility[r, 0] if low[r] == 0 else -np.inf
     count = 0
@@ -75,13 +82,9 @@ def row_margins(fertility, share, low, high, cells, r, best, take, leave, work):
     left_later[n] = -np.inf
     for c in range(n, 0, -1):
         allowed = low[r] <= c <= high[r]
-        taken_later[c] = (
-            max(taken_later[c + 1], total[c] + fertility[r, c]) if allowed else taken_later[c + 1]
-        )
+        taken_later[c] = max(taken_later[c + 1], total[c] + fertility[r, c]) if allowed else taken_later[c + 1]
         if c < n:
-            left_later[c] = (
-                max(left_later[c + 1], total[c + 1] + fertility[r, c]) if allowed else left_later[c + 1]
-            )
+            left_later[c] = max(left_later[c + 1], total[c + 1] + fertility[r, c]) if allowed else left_later[c + 1]
     taken_before = -np.inf  # max over 1 <= c < m of S_{c-1} + fertility[c]
     left_before = fertility[r, 0] if low[r] == 0 else -np.inf  # max over c < m of G_c
     for m in range(1, n + 1):

@@ -1,0 +1,116 @@
+"""Exact decoding of the fertility models: the best alignment of each direction, with its certificate (Quirk 2013)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dovetail.bitext.cells import Block, Cells
+from dovetail.decoding.fertility_map import fertility_map
+from dovetail.decoding.samples import require_fertility
+from dovetail.engines import Threads
+from dovetail.kernels.gibbs_alignments import mark
+from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
+from dovetail.kernels.viterbi import FORWARD, REVERSE
+from dovetail.models.fertility_models import Potentials
+from dovetail.models.lexicon import Workspace
+
+
+def potentials(model: Any, cells: Cells, work: Workspace, line: np.ndarray, direction: int) -> Potentials:
+    """Those of one piece, while the workspace holds translation probabilities."""
+    I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+    source = cells.source_ids[line[SOURCE] : line[SOURCE] + I]
+    target = cells.target_ids[line[TARGET] : line[TARGET] + J]
+    if direction == 0:
+        emission = work.forward[cell : cell + I * J].reshape(I, J)
+        return model.potentials(0, source, emission, model.lexicon.null_forward[target])
+    emission = work.reverse[cell : cell + I * J].reshape(I, J).T
+    return model.potentials(1, target, emission, model.lexicon.null_reverse[source])
+
+
+class ExactFertility:
+    """The alignment of the highest probability in each direction, proved to be that wherever `certified` says so.
+
+    At most `iterations` dual iterations and `seconds` (0: no limit) go to a sentence in one direction; then the best
+    alignment found is taken, and the bound tells how far from the best it may be.  `only` names the one direction wanted.
+    """
+
+    default_combination = "grow-diag-final-and"
+
+    def __init__(
+        self, iterations: int = 0, seconds: float = 0.0, method: str = "exact", only: str | None = None
+    ) -> None:
+        self.iterations = iterations or None
+        self.seconds = seconds or None
+        self.method = method
+        self.only = only
+        self._details: list[dict[str, np.ndarray]] = []
+
+    @classmethod
+    def of(cls, options: Any) -> ExactFertility:
+        return cls(options.exact_iterations, options.exact_seconds)
+
+    @property
+    def details(self) -> dict[str, np.ndarray]:
+        """For each piece decoded so far, both directions together: certified, score, bound, iterations."""
+        kinds = {"certified": bool, "score": np.float64, "bound": np.float64, "iterations": np.int64}
+        return {
+            name: np.concatenate([np.zeros(0, kind), *(part[name] for part in self._details)])
+            for name, kind in kinds.items()
+        }
+
+    def solve(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, engine: Threads
+    ) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, np.ndarray]]:
+        """The best alignments of the block's pieces (a position a target token, a position a source token), and details."""
+        require_fertility(model, "exact")
+        found = np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)
+        pieces = len(block.lines)
+        details = {
+            "certified": np.ones(pieces, bool),
+            "score": np.zeros(pieces),
+            "bound": np.zeros(pieces),
+            "iterations": np.zeros(pieces, np.int64),
+        }
+        directions = [d for d, name in enumerate(("forward", "reverse")) if self.only in (None, name)]
+
+        def task(first: int, last: int) -> None:
+            for piece in range(first, last):
+                line = block.lines[piece]
+                for direction in directions:
+                    p = potentials(model, cells, work, line, direction)
+                    result = fertility_map(
+                        p.emission,
+                        p.transition,
+                        p.null,
+                        p.fertility,
+                        p.null_fertility,
+                        method=self.method,
+                        iterations=self.iterations,
+                        time_limit=self.seconds,
+                    )
+                    start = line[COLUMN] if direction == 0 else line[ROW]
+                    found[direction][start : start + len(result.alignment)] = result.alignment
+                    details["certified"][piece] &= result.certified
+                    details["score"][piece] += result.score
+                    details["bound"][piece] += result.bound
+                    details["iterations"][piece] += result.iterations
+
+        engine.map(task, block.shards)
+        return found, details
+
+    def before(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
+        found, details = self.solve(model, cells, block, work, engine)
+        self._details.append(details)
+        engine.map(
+            lambda first, last: mark(first, last, block.lines, *found, FORWARD, REVERSE, marks),
+            block.shards,
+        )
+
+    def after(
+        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+    ) -> None:
+        pass

@@ -1,0 +1,316 @@
+"""Exact MAP alignment of the fertility HMM (Quirk 2013), with a certificate.
+
+`method="exact"` is dual decomposition made to finish: ascent on the multipliers with pruning, a bounded dynamic program
+over what is left, and, where even that is open, branching.  `method="subgradient"` is the paper's own algorithm.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dovetail.errors import InputError
+from dovetail.kernels.fertility_dual import ascend, start
+from dovetail.kernels.fertility_problem import lay_out
+from dovetail.kernels.fertility_score import aim_above, alignment_score
+from dovetail.kernels.fertility_search import search
+from dovetail.kernels.fertility_subgradient import subgradient
+
+_PAPER_ITERATIONS = 40
+_PAPER_RATE = 1.0
+_ARGUMENTS = ("log_emission", "log_transition", "log_null", "log_fertility", "log_null_fertility")
+
+
+@dataclass(frozen=True)
+class FertilityMap:
+    """The best alignment found, and how good any could be.
+
+    `alignment` (J,) holds the source position of each target word, -1 for NULL; `score` is its log-score, taken from the
+    potentials as given; no alignment scores more than `bound`.  `certified`: the bound meets the score within the
+    tolerance, so the alignment is proved optimal.  `iterations` counts the dual iterations.
+    """
+
+    alignment: np.ndarray
+    score: float
+    bound: float
+    certified: bool
+    iterations: int
+
+
+class Stage(NamedTuple):
+    """Dual iterations, then a search: the ascent ends early once no more than `enough` spare cells are live."""
+
+    iterations: int
+    enough: int
+    width: int
+
+
+class Schedule(NamedTuple):
+    """What is tried on the whole problem, and then on each branch."""
+
+    whole: Sequence[Stage]
+    branch: Sequence[Stage]
+
+
+_SCHEDULE = Schedule((Stage(40, 30, 100), Stage(60, 16, 3000)), (Stage(40, 16, 1000),))
+
+
+class _Problem(NamedTuple):
+    """One sentence pair, as `lay_out` gives it; rows below `first` have no fertility."""
+
+    emission: np.ndarray
+    transition: np.ndarray
+    transition_to: np.ndarray
+    log_null: float
+    fertility: np.ndarray
+    first: int
+
+
+@dataclass
+class _Node:
+    """A part of the alignments: those of live cells, with counts from `low` to `high`.  None scores more than `bound`."""
+
+    low: np.ndarray
+    high: np.ndarray
+    live_link: np.ndarray
+    live_null: np.ndarray
+    share: np.ndarray
+    bound: float = math.inf
+
+    def copy(self) -> _Node:
+        low, high, live_link, live_null, share = (array.copy() for array in self.state)
+        return _Node(low, high, live_link, live_null, share, self.bound)
+
+    @property
+    def state(self) -> tuple[np.ndarray, ...]:
+        return self.low, self.high, self.live_link, self.live_null, self.share
+
+
+def fertility_map(
+    log_emission: ArrayLike,
+    log_transition: ArrayLike,
+    log_null: float,
+    log_fertility: ArrayLike,
+    log_null_fertility: ArrayLike | None = None,
+    *,
+    method: str = "exact",
+    iterations: int | None = None,
+    time_limit: float | None = None,
+    tolerance: float = 1e-9,
+    _schedule: Schedule = _SCHEDULE,
+) -> FertilityMap:
+    """The alignment of highest score under the fertility HMM, and a proof of it.
+
+    score(a) = sum_j [ log_transition[position before j, a_j], or log_null if a_j is NULL ]
+             + sum_j log_emission[a_j, j] + sum_i log_fertility[i, count of i] (+ log_null_fertility[count of NULL])
+
+    log_emission (I + 1, J): row 0 is NULL, row i + 1 the source word i.  log_transition (I + 1, I): row 0 is the start,
+    row i + 1 the source word i.  log_null: entering NULL, which keeps the position, at the start too.
+    log_fertility (I, J + 1).  log_null_fertility (J + 1,), or None for no such term.  -inf forbids; where every alignment
+    is forbidden, score and bound are -inf, that is certified, and the alignment means nothing.
+
+    Without `iterations` (dual iterations in all) and `time_limit` (seconds, kept roughly) the exact method goes on until it
+    has its proof; on potentials without any structure and more than 30 words that may take very long.  When either runs
+    out, the best alignment so far comes back with a valid bound.  The subgradient method stops after `iterations`, 40
+    unless told otherwise.  `tolerance` is relative to max(1, |score|).
+    """
+    if method not in ("exact", "subgradient"):
+        raise InputError(f"no method {method!r}", remedy="Choose one of: exact, subgradient.")
+    if iterations is not None and iterations < 1:
+        raise InputError(f"iterations is {iterations}", remedy="Give at least 1, or None for the default.")
+    if time_limit is not None and not time_limit >= 0:
+        raise InputError(f"time_limit is {time_limit}", remedy="Give seconds, or None for no limit.")
+    if not tolerance >= 0:
+        raise InputError(f"tolerance is {tolerance}", remedy="Give a small number that is not negative, such as 1e-9.")
+    tolerance = max(float(tolerance), 1e-12)  # below that, rounding decides
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    problem, whole = _lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fertility)
+    J, R = problem.emission.shape
+    incumbent = np.zeros(J, np.int32)
+    if J == 0 or R == 1:  # all NULL is the only alignment
+        bound, used = -math.inf, 0
+    elif method == "exact":
+        proof = _Proof(problem, incumbent, iterations or sys.maxsize, deadline, tolerance)
+        bound, used = proof.run(whole, _schedule), proof.used
+    else:
+        bound, used = _descend(problem, whole, incumbent, iterations or _PAPER_ITERATIONS, deadline, tolerance)
+    emission, transition, _, null, fertility, _ = problem
+    score = alignment_score(incumbent, emission, transition, null, fertility, np.empty(R, np.int32))
+    bound = max(bound, score)
+    return FertilityMap(incumbent.astype(np.int64) - 1, score, bound, not bound > aim_above(score, tolerance), used)
+
+
+class _Proof:
+    """The search for a certificate: what it works on, the best alignment so far, what may still be spent."""
+
+    def __init__(
+        self, problem: _Problem, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
+    ) -> None:
+        self.problem = problem
+        self.incumbent = incumbent
+        self.score = -math.inf
+        self.tolerance = tolerance
+        self.iterations = iterations
+        self.used = 0
+        self.deadline = deadline
+        self.usage = np.zeros(problem.emission.shape)
+        self.piece = sys.maxsize
+        if deadline < math.inf:  # the clock is read between calls only: keep a call's work in bounds
+            J, R = problem.emission.shape
+            self.piece = max(1, 200_000_000 // (J * R * R))
+
+    def is_open(self, node: _Node) -> bool:
+        return node.bound > aim_above(self.score, self.tolerance)
+
+    def is_late(self) -> bool:
+        return time.perf_counter() >= self.deadline
+
+    def is_spent(self) -> bool:
+        """No more iterations or no more time; one call is always allowed, for the bound."""
+        return self.used >= self.iterations or (self.used > 0 and self.is_late())
+
+    def run(self, whole: _Node, schedule: Schedule) -> float:
+        """Depth-first branch and bound, most problems being closed before the first branch.  Returns the bound."""
+        emission, transition, _, log_null, fertility, first = self.problem
+        cells = whole.live_link, whole.live_null, whole.share
+        self.score = start(emission, transition, log_null, fertility, first, *cells, self.incumbent)
+        stages = schedule.whole
+        nodes = [whole]
+        while nodes:
+            node = nodes.pop()
+            self.tighten(node, stages)
+            if self.is_open(node):
+                if self.is_spent():
+                    return max(node.bound, *(other.bound for other in nodes), self.score)
+                nodes.extend(_branches(node, self.usage))
+            stages = schedule.branch
+        return aim_above(self.score, self.tolerance)
+
+    def tighten(self, node: _Node, stages: Sequence[Stage]) -> None:
+        """Lower the node's bound, stage by stage, until it is closed or the budget is spent."""
+        for stage in stages:
+            left = stage.iterations
+            while left > 0:
+                if self.is_spent() or not self.is_open(node):
+                    return
+                allowed = min(left, self.piece, self.iterations - self.used)
+                self.usage.fill(0.0)
+                common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
+                bound, self.score, n = ascend(*common, allowed, stage.enough, self.usage)
+                node.bound = min(node.bound, bound)
+                self.used += n
+                left = left - n if n == allowed else 0
+            if self.is_open(node) and not self.is_late():
+                common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
+                bound, self.score = search(*common, stage.width)
+                node.bound = min(node.bound, bound)
+
+
+def _branches(node: _Node, usage: np.ndarray) -> tuple[_Node, _Node]:
+    """Split on the live cell that the paths used most nearly half of the time: without it, and with no other beside it.
+
+    Every branch has fewer live cells, and where one row a column is left the search is exact: branching ends.
+    """
+    used = usage / usage.sum(axis=1, keepdims=True)
+    options = node.live_link.astype(bool)
+    options[:, 0] = node.live_null.any(axis=1)
+    options[options.sum(axis=1) < 2] = False
+    j, r = np.unravel_index(np.argmax(np.where(options, np.minimum(used, 1.0 - used), -1.0)), options.shape)
+    without, only = node.copy(), node.copy()
+    if r == 0:
+        without.live_null[j] = 0
+        only.live_link[j] = 0
+    else:
+        without.live_link[j, r] = 0
+        only.live_null[j] = 0
+        only.live_link[j] = 0
+        only.live_link[j, r] = 1
+    return without, only
+
+
+def _descend(
+    problem: _Problem, whole: _Node, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
+) -> tuple[float, int]:
+    """The paper's algorithm.  Leaves the best path in `incumbent`; returns the least bound and the iterations used."""
+    emission, transition, _, log_null, fertility, _ = problem
+    share = np.where(emission > -math.inf, 0.5 * emission, 0.0)
+    bound, score, rises, used = math.inf, -math.inf, 0, 0
+    piece = iterations if deadline == math.inf else 1
+    while used < iterations and not (used > 0 and time.perf_counter() >= deadline):
+        bound, score, rises, n = subgradient(
+            emission,
+            transition,
+            log_null,
+            fertility,
+            whole.live_link,
+            whole.live_null,
+            share,
+            incumbent,
+            score,
+            bound,
+            rises,
+            tolerance,
+            min(piece, iterations - used),
+            _PAPER_RATE,
+        )
+        used += n
+        if not bound > aim_above(score, tolerance):
+            break
+    return bound, used
+
+
+def _lay_out(
+    log_emission: ArrayLike,
+    log_transition: ArrayLike,
+    log_null: float,
+    log_fertility: ArrayLike,
+    log_null_fertility: ArrayLike | None,
+) -> tuple[_Problem, _Node]:
+    """The potentials checked and laid out, and the node of all alignments."""
+    emission = _array(log_emission, "log_emission", 2)
+    R, J = emission.shape
+    if R == 0:
+        raise InputError("log_emission has no rows", remedy="Row 0 is NULL, row i + 1 the source word i.")
+    transition = _array(log_transition, "log_transition", 2)
+    fertility = _array(log_fertility, "log_fertility", 2)
+    _check_shape(transition, "log_transition", (R, R - 1), emission)
+    _check_shape(fertility, "log_fertility", (R - 1, J + 1), emission)
+    null_fertility = np.empty(0)
+    if log_null_fertility is not None:
+        null_fertility = _array(log_null_fertility, "log_null_fertility", 1)
+        _check_shape(null_fertility, "log_null_fertility", (J + 1,), emission)
+    laid, transition_to, stacked, live_link, live_null, flaw = lay_out(
+        emission, transition, float(log_null), fertility, null_fertility
+    )
+    if flaw:
+        raise InputError(
+            f"{_ARGUMENTS[flaw - 1]} holds NaN or +inf", remedy="Scores are finite, or -inf for what is forbidden."
+        )
+    first = 1 if log_null_fertility is None else 0
+    node = _Node(np.zeros(R, np.int32), np.full(R, J, np.int32), live_link, live_null, np.zeros((J, R)))
+    return _Problem(laid, transition, transition_to, float(log_null), stacked, first), node
+
+
+def _array(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
+    try:
+        array = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not an array of numbers ({error})") from None
+    if array.ndim != dimensions:
+        raise InputError(f"{name} has {array.ndim} dimensions instead of {dimensions}")
+    return array
+
+
+def _check_shape(array: np.ndarray, name: str, shape: tuple[int, ...], emission: np.ndarray) -> None:
+    if array.shape != shape:
+        raise InputError(
+            f"{name} has shape {array.shape} instead of {shape}",
+            remedy=f"log_emission has shape {emission.shape}, so I = {emission.shape[0] - 1} and J = {emission.shape[1]}.",
+        )

@@ -1,0 +1,243 @@
+"""Chang et al.'s (2014) relaxation: the reverse alignment is no chain any more, and is decided inside the forward Viterbi.
+
+Reverse links keep their backward constraint only: y(i, j) = 1 picks one link before it, y(i', i, j) = 1, but nobody asks
+whether y(i', j - 1) = 1.  One multiplier for each relaxed constraint, lambda(i, j) on y(i, j) = sum over i' of
+y(i, i', j + 1), for i in 0..I and j in 0..J - 1 (0: NULL, and the start).  Then a reverse link is worth (section 3.1)
+
+    rho[i, j] = max over i' of omega(i', i, j) - lambda(i, j) + lambda(i', j - 1)
+
+whenever it is there, and L(lambda) is the best forward path that pays for the reverse links it needs.  A state of that
+path is a position j with a setting z of its reverse links: mode z % 3 (y_j = i, i - 1 or i + 1), whether y_{j-1} = i
+(z // 3 % 2) and whether y_{j+1} = i (z // 6).  Full agreement has the setting 0 only, adjacency all SETTINGS.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+
+SETTINGS = 12
+
+
+@kernel
+def reverse_prices(omega, multipliers, skipped, rho, origin):
+    """rho[i, j] for i in 0..I, j in 1..J, and the i' behind it, over the i' for which skipped[i', j - 1] is False."""
+    J, width = omega.shape[0], omega.shape[1]
+    for j in range(1, J + 1):
+        for i in range(width):
+            rho[i, j] = -np.inf
+        for before in range(width if j > 1 else 1):
+            if skipped[before, j - 1]:
+                continue
+            for i in range(width):
+                value = omega[j - 1, before, i] + multipliers[before, j - 1]
+                if value > rho[i, j]:
+                    rho[i, j] = value
+                    origin[i, j] = before
+        if j < J:
+            for i in range(width):
+                rho[i, j] -= multipliers[i, j]
+
+
+@kernel
+def hosts(z, beside):
+    """Does a link in setting z host the reverse link of position + beside, beside in (-1, 0, 1)?"""
+    if beside == 0:
+        return z % 3 == 0
+    return z // 3 % 2 == 1 if beside < 0 else z >= 6
+
+
+@kernel
+def follows(before, z_before, j, z):
+    """May (i, j) in setting z follow (i - 1, before) in setting z_before?  The transition set N of Figure 5.
+
+    y_j = i - 1 must be hosted by row i - 1, and y_before = i by row i; so neither goes with a jump, or with NULL.
+    """
+    jump = before == 0 or j == 0 or abs(j - before) > 1
+    if j != 0 and z % 3 == 1 and (jump or not hosts(z_before, j - before)):
+        return False
+    return not (before != 0 and z_before % 3 == 2 and (jump or not hosts(z, before - j)))
+
+
+@kernel
+def setting_values(rho, cost, live, values):
+    """values[i, j, z]: what link (i, j) in setting z adds to its theta, by its reverse links and the cost of off-by-ones."""
+    I, J, Z = live.shape[0] - 1, live.shape[1] - 1, live.shape[2]
+    for i in range(1, I + 1):
+        for z in range(Z):
+            values[i, 0, z] = 0.0 if z == 0 and live[i, 0, 0] else -np.inf
+        for j in range(1, J + 1):
+            for z in range(Z):
+                mode = z % 3
+                beyond = (mode == 1 and i == 1) or (mode == 2 and i == I)
+                beyond |= (hosts(z, -1) and j == 1) or (hosts(z, 1) and j == J)
+                if beyond or not live[i, j, z]:
+                    values[i, j, z] = -np.inf
+                    continue
+                value = rho[i, j] if mode == 0 else cost
+                if hosts(z, -1):
+                    value += rho[i, j - 1] + cost
+                if hosts(z, 1):
+                    value += rho[i, j + 1] + cost
+                values[i, j, z] = value
+
+
+@kernel
+def _summarise(row, freely, classes):
+    """What the next row needs to know of this one: the best value for a jump, and by neighbour and kind of setting.
+
+    freely[j]: best setting that leaves nothing for the next row to host.  classes[j, d, hosted, pending], d in 0..2: best
+    setting that does (or not) host the reverse link of j + d - 1, and does (or not) need its own hosted by the next row.
+    """
+    for j in range(row.shape[0]):
+        freely[j] = -np.inf
+        for d in range(3):
+            for hosted in range(2):
+                for pending in range(2):
+                    classes[j, d, hosted, pending] = -np.inf
+        for z in range(row.shape[1]):
+            pending = 1 if z % 3 == 2 else 0
+            if pending == 0:
+                freely[j] = max(freely[j], row[j, z])
+            for d in range(3):
+                hosted = 1 if hosts(z, d - 1) else 0
+                classes[j, d, hosted, pending] = max(classes[j, d, hosted, pending], row[j, z])
+
+
+@kernel
+def chart(theta, values, pi):
+    """pi[i, j, z]: best value of rows 1..i that ends with x_i = j in setting z (Figures 3 and 5).  O(I J (J + settings))."""
+    I, width, Z = theta.shape[0], theta.shape[1], values.shape[2]
+    freely, jump = np.full(width, -np.inf), np.empty(width)
+    classes = np.full((width, 3, 2, 2), -np.inf)
+    freely[0] = 0.0
+    for i in range(1, I + 1):
+        if i > 1:
+            _summarise(pi[i - 1], freely, classes)
+        for j in range(width):
+            jump[j] = -np.inf
+        for before in range(width):
+            for j in range(width):
+                if before == 0 or j == 0 or abs(before - j) > 1:
+                    jump[j] = max(jump[j], freely[before] + theta[i - 1, before, j])
+        for j in range(width):
+            for z in range(Z):
+                if values[i, j, z] == -np.inf:
+                    pi[i, j, z] = -np.inf
+                    continue
+                answers_before = j != 0 and z % 3 == 1
+                best = -np.inf if answers_before else jump[j]
+                if j != 0:
+                    for before in range(max(1, j - 1), min(width, j + 2)):
+                        d = j - before + 1
+                        value = classes[before, d, 1, 0]
+                        if not answers_before:
+                            value = max(value, classes[before, d, 0, 0])
+                        if hosts(z, before - j):
+                            value = max(value, classes[before, d, 1, 1])
+                            if not answers_before:
+                                value = max(value, classes[before, d, 0, 1])
+                        best = max(best, value + theta[i - 1, before, j])
+                pi[i, j, z] = best + values[i, j, z]
+
+
+@kernel
+def reversed_theta(theta):
+    """Potentials of the forward chain read from its end: the chart over them, modes 1 and 2 swapped, is the backward one."""
+    I, width = theta.shape[0], theta.shape[1]
+    turned = np.zeros(theta.shape)
+    for i in range(1, I):
+        for before in range(width):
+            for j in range(width):
+                turned[i, before, j] = theta[I - i, j, before]
+    return turned
+
+
+@kernel
+def reversed_settings(values, turned):
+    I = values.shape[0] - 1
+    for i in range(1, I + 1):
+        for j in range(values.shape[1]):
+            for z in range(values.shape[2]):
+                turned[I + 1 - i, j, z - z % 3 + (3 - z % 3) % 3] = values[i, j, z]
+
+
+@kernel
+def trace(theta, pi, x, settings):
+    """The path behind the best value of the last row, which is returned (-inf: there is none)."""
+    I, width, Z = theta.shape[0], theta.shape[1], pi.shape[2]
+    best = -np.inf
+    for j in range(width):
+        for z in range(Z):
+            if pi[I, j, z] > best:
+                best, x[I], settings[I] = pi[I, j, z], j, z
+    if best == -np.inf:
+        return best
+    for i in range(I, 1, -1):
+        highest = -np.inf
+        for before in range(width):
+            for z in range(Z):
+                value = pi[i - 1, before, z] + theta[i - 1, before, x[i]]
+                if value > highest and follows(before, z, x[i], settings[i]):
+                    highest, x[i - 1], settings[i - 1] = value, before, z
+    return best
+
+
+@kernel
+def reverse_links(x, settings, rho, origin, links):
+    """Rows (i', i, j) of the reverse links that L(lambda) chooses, NULLs (i = 0) included; returns their number."""
+    count = 0
+    for j in range(1, rho.shape[1]):
+        if rho[0, j] > 0.0:
+            links[count, 0], links[count, 1], links[count, 2] = origin[0, j], 0, j
+            count += 1
+    for i in range(1, len(x)):
+        if x[i] != 0:
+            for beside in range(-1, 2):
+                if hosts(settings[i], beside):
+                    j = x[i] + beside
+                    links[count, 0], links[count, 1], links[count, 2] = origin[i, j], i, j
+                    count += 1
+    return count
+
+
+@kernel
+def step(links, count, rate, multipliers, violated, y):
+    """lambda(i, j) += rate (y(i, j) - sum over i' of y(i, i', j + 1)).  Counts in `violated` where that is not 0, and
+    returns how often; y_j becomes the last link of column j."""
+    I, J = multipliers.shape[0] - 1, multipliers.shape[1]
+    excess = np.zeros((I + 1, J + 1), np.int64)
+    excess[0, 0] = 1
+    for j in range(len(y)):
+        y[j] = 0
+    for n in range(count):
+        before, i, j = links[n, 0], links[n, 1], links[n, 2]
+        excess[i, j] += 1
+        excess[before, j - 1] -= 1
+        y[j] = max(y[j], i)
+    total = 0
+    for i in range(I + 1):
+        for j in range(J):
+            if excess[i, j] != 0:
+                multipliers[i, j] += rate * excess[i, j]
+                violated[i, j] += 1
+                total += 1
+    return total
+
+
+@kernel
+def prune_settings(pi, turned_pi, values, constant, ceiling, live):
+    """Kill states whose max-marginal is the ceiling or less (Lemma 1, for states); returns how many live."""
+    I, Z = values.shape[0] - 1, values.shape[2]
+    alive = 0
+    for i in range(1, I + 1):
+        for j in range(values.shape[1]):
+            for z in range(Z):
+                if live[i, j, z]:
+                    turned = turned_pi[I + 1 - i, j, z - z % 3 + (3 - z % 3) % 3]
+                    if values[i, j, z] == -np.inf or pi[i, j, z] + (turned - values[i, j, z]) + constant <= ceiling:
+                        live[i, j, z] = False
+                    else:
+                        alive += 1
+    return alive

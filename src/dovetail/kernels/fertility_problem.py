@@ -1,0 +1,53 @@
+"""The potentials of one sentence pair, laid out for the fertility decoders."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel
+
+
+@kernel
+def lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fertility):
+    """Transpose, stack and check the arguments of `fertility_map`; an empty `log_null_fertility` means none.
+
+    Returns emission (J, R), one row of it for each target word; transition_to (I, R), the transitions transposed;
+    fertility (R, J + 1), NULL first; live_link and live_null (J, R), 1 for a cell that may be used: -inf never comes back
+    after this door; and which argument, from 1, holds a NaN or +inf (0: none does).
+    """
+    R, J = log_emission.shape
+    I = R - 1
+    flaw = 0
+    fertility = np.zeros((R, J + 1))
+    if len(log_null_fertility) > 0:
+        for c in range(J + 1):
+            fertility[0, c] = log_null_fertility[c]
+            if not log_null_fertility[c] < np.inf:
+                flaw = 5
+    for i in range(I):
+        for c in range(J + 1):
+            fertility[i + 1, c] = log_fertility[i, c]
+            if not log_fertility[i, c] < np.inf:
+                flaw = 4
+    if not log_null < np.inf:
+        flaw = 3
+    transition_to = np.empty((I, R))
+    for p in range(R):
+        for i in range(I):
+            transition_to[i, p] = log_transition[p, i]
+            if not log_transition[p, i] < np.inf:
+                flaw = 2
+    emission = np.empty((J, R))
+    live_link = np.zeros((J, R), np.uint8)
+    live_null = np.zeros((J, R), np.uint8)
+    for r in range(R):
+        for j in range(J):
+            emission[j, r] = log_emission[r, j]
+            if not log_emission[r, j] < np.inf:
+                flaw = 1
+            if log_emission[r, j] > -np.inf:
+                if r > 0:
+                    live_link[j, r] = 1
+                elif log_null > -np.inf:
+                    live_null[j, :] = 1
+    return emission, transition_to, fertility, live_link, live_null, flaw

@@ -1,0 +1,35 @@
+"""From samples to counts: links of word types, and how many links their tokens have."""
+
+from __future__ import annotations
+
+from dovetail.kernels import kernel
+from dovetail.kernels.lexicon import rounded
+
+
+@kernel
+def add_links(slots, posteriors, low, high, column, counts):
+    """Add links' posteriors to column `column` of the counts (slots, 2), for slots from `low` to before `high`."""
+    for k in range(len(slots)):
+        if low <= slots[k] < high:
+            counts[slots[k], column] += rounded(posteriors[k])
+
+
+@kernel
+def count_tokens(lines, start, length, ids, tokens):
+    """Add the tokens of every piece to those of their word types; returns how many there are."""
+    total = 0
+    for piece in range(len(lines)):
+        for k in range(lines[piece, length]):
+            tokens[ids[lines[piece, start] + k]] += 1
+        total += lines[piece, length]
+    return total
+
+
+@kernel
+def scatter_histograms(lines, start, length, place, ids, histogram, counts):
+    """Add tokens' histograms of counts (tokens, C) to those of their word types; exact in any order, being `rounded`."""
+    for piece in range(len(lines)):
+        for k in range(lines[piece, length]):
+            word = ids[lines[piece, start] + k]
+            for c in range(histogram.shape[1]):
+                counts[word, c] += rounded(histogram[lines[piece, place] + k, c])

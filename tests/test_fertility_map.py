@@ -1,0 +1,527 @@
+"""The exact decoder of the fertility HMM against enumeration, against an integer program, and under budgets."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive_fertility as naive
+from dovetail.decoding.fertility_map import Schedule, Stage, _branches, _Node, fertility_map
+from dovetail.errors import InputError
+from dovetail.kernels.fertility_chain import backward, forward, list_live
+from dovetail.kernels.fertility_dual import ascend
+from dovetail.kernels.fertility_prune import prune
+from dovetail.kernels.fertility_rows import best_row, list_cells, row_margins
+from dovetail.kernels.fertility_score import alignment_score
+from dovetail.kernels.fertility_search import _unite, search
+from dovetail.kernels.fertility_subgradient import best_rows
+
+# So little at a time that beams overflow and branches are needed even where everything can be enumerated.
+STARVED = [
+    Schedule((Stage(1, -1, 1),), (Stage(1, -1, 1),)),
+    Schedule((Stage(3, -1, 2),), (Stage(3, -1, 1),)),
+    Schedule((Stage(4, -1, 1), Stage(3, 0, 2)), (Stage(5, 2, 2),)),
+]
+
+
+def normal_potentials(rng, I, J, null_fertility=True):
+    """No structure at all: the hardest kind."""
+    shapes = (I + 1, J), (I + 1, I), (I, J + 1), (J + 1,)
+    emission, transition, fertility, null = (2.0 * rng.normal(size=shape) for shape in shapes)
+    return emission, transition, -1.0, fertility, null if null_fertility else None
+
+
+def trained_potentials(rng, I, J, null_fertility=False):
+    """Shaped like those of a trained model: a diagonal, few translations a word, Poisson fertility."""
+    emission = np.log(rng.dirichlet(np.full(J, 0.2), size=I + 1) + 1e-4)
+    steps = np.arange(I) - np.arange(-1, I)[:, None]
+    transition = -0.7 * np.abs(steps - 1.0)
+    transition += math.log(0.8) - np.log(np.exp(transition).sum(axis=1, keepdims=True))
+    counts, means = np.arange(J + 1), rng.gamma(2.0, 0.5, size=I) + 0.05
+    factorials = np.array([math.lgamma(c + 1) for c in counts])
+    fertility = counts * np.log(means)[:, None] - means[:, None] - factorials
+    null = counts * math.log(0.1 * J) - 0.1 * J - factorials
+    return emission, transition, math.log(0.2), fertility, null if null_fertility else None
+
+
+@st.composite
+def potentials(draw, max_source=3, max_target=4):
+    """Any mixture of smooth values, ties, zeros, -inf and numbers that swamp all others."""
+    I, J = draw(st.integers(1, max_source)), draw(st.integers(1, max_target))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+    def array(*shape):
+        kind = draw(st.sampled_from(["smooth", "wide", "ties", "zero"]))
+        values = {
+            "smooth": lambda: 2.0 * rng.normal(size=shape),
+            "wide": lambda: 20.0 * rng.normal(size=shape),
+            "ties": lambda: rng.integers(-3, 2, size=shape) / 2.0,
+            "zero": lambda: np.zeros(shape),
+        }[kind]()
+        share, low = draw(st.sampled_from([(0.0, 0.0), (0.3, -math.inf), (0.6, -math.inf), (0.3, -1e9), (0.3, -1e30)]))
+        return np.where(rng.random(shape) < share, low, values)
+
+    log_null = draw(st.sampled_from([-1.6, 0.0, 3.0, -20.0, -math.inf]))
+    emission, transition, fertility = array(I + 1, J), array(I + 1, I), array(I, J + 1)
+    return emission, transition, log_null, fertility, draw(st.sampled_from([array(J + 1), None]))
+
+
+def is_optimal(result, problem, optimum):
+    scale = max(1.0, abs(optimum)) if math.isfinite(optimum) else 1.0
+    assert result.score == pytest.approx(naive.score(result.alignment, *problem), rel=1e-9, abs=1e-9)
+    assert result.score == pytest.approx(optimum, rel=1e-6, abs=1e-6)
+    assert result.bound == result.score or 0.0 <= result.bound - result.score <= 1e-6 * scale
+    return True
+
+
+@settings(max_examples=300, deadline=None)
+@given(potentials())
+def test_the_exact_map_is_the_enumerated_optimum(problem):
+    _, optimum = naive.best_alignment(*problem)
+    result = fertility_map(*problem)
+    assert result.certified
+    assert is_optimal(result, problem, optimum)
+
+
+@pytest.mark.parametrize("schedule", STARVED)
+@settings(max_examples=100, deadline=None)
+@given(problem=potentials())
+def test_narrow_searches_and_branches_end_at_the_same_optimum(schedule, problem):
+    _, optimum = naive.best_alignment(*problem)
+    result = fertility_map(*problem, _schedule=schedule)
+    assert result.certified
+    assert is_optimal(result, problem, optimum)
+
+
+def poor_start(emission, transition, log_null, fertility, first, live_link, live_null, share, path):
+    """All NULL and nothing for the rows, so that a good alignment must be found by the proof itself."""
+    path[:] = share[:] = 0
+    return alignment_score(path, emission, transition, log_null, fertility, np.empty(fertility.shape[0], np.int32))
+
+
+@pytest.mark.parametrize("schedule", STARVED)
+@settings(max_examples=100, deadline=None)
+@given(problem=potentials(max_target=5))
+def test_a_poor_start_ends_at_the_same_optimum(schedule, problem):
+    _, optimum = naive.best_alignment(*problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[_Node.__module__], "start", poor_start)  # the function hides its module by name
+        result = fertility_map(*problem, _schedule=schedule)
+    assert result.certified
+    assert is_optimal(result, problem, optimum)
+
+
+@pytest.mark.parametrize(
+    "options", [{"iterations": 1}, {"iterations": 7}, {"time_limit": 0.0}, {"method": "subgradient"}]
+)
+@settings(max_examples=75, deadline=None)
+@given(problem=potentials())
+def test_a_certificate_is_never_given_to_less_than_the_optimum(options, problem):
+    _, optimum = naive.best_alignment(*problem)
+    result = fertility_map(*problem, _schedule=STARVED[1], **options)
+    assert result.bound >= optimum - 1e-9 * max(1.0, abs(optimum))
+    assert result.bound >= result.score
+    assert naive.score(result.alignment, *problem) == pytest.approx(result.score, rel=1e-9, abs=1e-9)
+    if result.certified:
+        assert is_optimal(result, problem, optimum)
+    else:
+        assert math.isfinite(result.bound)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        normal_potentials(np.random.default_rng(1), 10, 10),
+        normal_potentials(np.random.default_rng(2), 10, 10, null_fertility=False),
+        trained_potentials(np.random.default_rng(3), 12, 15),
+        trained_potentials(np.random.default_rng(4), 15, 12, null_fertility=True),
+    ],
+    ids=["random", "random, NULL free", "trained", "trained, NULL counted"],
+)
+def test_medium_problems_agree_with_an_integer_program(problem):
+    result = fertility_map(*problem)
+    assert result.certified
+    assert result.score == pytest.approx(naive.milp_score(*problem), abs=1e-5)
+    starved = fertility_map(*problem, _schedule=STARVED[2])
+    assert starved.certified
+    assert starved.score == pytest.approx(result.score, abs=1e-7)
+    assert starved.iterations > 3  # the first stage did not suffice
+
+
+def test_forbidden_cells_agree_with_an_integer_program():
+    rng = np.random.default_rng(5)
+    emission, transition, log_null, fertility, _ = normal_potentials(rng, 8, 9)
+    emission[rng.random(emission.shape) < 0.4] = -math.inf
+    transition[rng.random(transition.shape) < 0.4] = -math.inf
+    fertility[:, 3:] = -math.inf
+    result = fertility_map(emission, transition, log_null, fertility)
+    assert result.certified
+    assert result.score == pytest.approx(naive.milp_score(emission, transition, log_null, fertility), abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", [normal_potentials, trained_potentials])
+def test_sentences_beyond_enumeration_are_certified(kind):
+    for seed, length in itertools.product(range(3), (5, 14, 20)):
+        problem = kind(np.random.default_rng(seed), length, length + 2)
+        result = fertility_map(*problem)
+        assert result.certified
+        assert result.score == pytest.approx(naive.score(result.alignment, *problem))
+
+
+def test_each_word_used_exactly_once_is_an_assignment():
+    # Fertility 1 for all and no NULL: with flat transitions the best alignment is the best permutation.
+    rng = np.random.default_rng(6)
+    emission = rng.normal(size=(7, 6))
+    fertility = np.full((6, 7), -math.inf)
+    fertility[:, 1] = 0.0
+    result = fertility_map(emission, np.zeros((7, 6)), -math.inf, fertility)
+    best = max(sum(emission[i + 1, j] for j, i in enumerate(order)) for order in itertools.permutations(range(6)))
+    assert result.certified
+    assert result.score == pytest.approx(best)
+    assert sorted(result.alignment) == list(range(6))
+
+
+@pytest.mark.parametrize("method", ["exact", "subgradient"])
+def test_where_everything_is_forbidden_minus_infinity_is_certified(method):
+    emission, transition, log_null, fertility, null = normal_potentials(np.random.default_rng(7), 3, 4)
+    emission[:, 2] = -math.inf
+    result = fertility_map(emission, transition, log_null, fertility, null, method=method)
+    assert (result.score, result.bound, result.certified) == (-math.inf, -math.inf, True)
+    assert result.alignment.shape == (4,)
+
+
+def test_counts_that_cannot_be_had_are_proved_impossible():
+    # Two source words that must take two target words each, and three target words.
+    fertility = np.full((2, 4), -math.inf)
+    fertility[:, 2] = 0.0
+    result = fertility_map(np.zeros((3, 3)), np.zeros((3, 2)), 0.0, fertility)
+    assert result.certified
+    assert result.score == -math.inf
+
+
+def test_all_null_wins_where_null_is_best():
+    emission = np.full((4, 5), -9.0)
+    emission[0] = -1.0
+    result = fertility_map(emission, np.full((4, 3), -1.0), -0.5, np.zeros((3, 6)))
+    assert result.certified
+    assert result.alignment.tolist() == [-1] * 5
+    assert result.score == pytest.approx(5 * -1.5)
+
+
+@pytest.mark.parametrize("method", ["exact", "subgradient"])
+def test_empty_sentences_have_one_alignment(method):
+    no_target = fertility_map(np.zeros((3, 0)), np.zeros((3, 2)), -1.0, np.full((2, 1), -0.5), [-0.25], method=method)
+    assert no_target.alignment.shape == (0,)
+    assert (no_target.score, no_target.bound, no_target.certified) == (-1.25, -1.25, True)
+    no_source = fertility_map(np.full((1, 3), -2.0), np.zeros((1, 0)), -1.0, np.zeros((0, 4)), method=method)
+    assert no_source.alignment.tolist() == [-1, -1, -1]
+    assert (no_source.score, no_source.bound, no_source.certified) == (-9.0, -9.0, True)
+
+
+def test_the_types_are_those_of_the_contract():
+    result = fertility_map(*trained_potentials(np.random.default_rng(8), 4, 5))
+    assert np.issubdtype(result.alignment.dtype, np.integer)
+    assert [type(value) for value in (result.score, result.bound)] == [float, float]
+    assert [type(value) for value in (result.certified, result.iterations)] == [bool, int]
+
+
+def test_lists_and_single_precision_are_welcome():
+    problem = trained_potentials(np.random.default_rng(9), 4, 5)
+    as_lists = [part.tolist() if isinstance(part, np.ndarray) else part for part in problem]
+    assert fertility_map(*as_lists).score == fertility_map(*problem).score
+    single = [part.astype(np.float32) if isinstance(part, np.ndarray) else part for part in problem]
+    assert fertility_map(*single).score == pytest.approx(fertility_map(*problem).score, rel=1e-5)
+
+
+def test_a_budget_returns_the_best_so_far_with_a_finite_bound():
+    problem = normal_potentials(np.random.default_rng(10), 45, 45)
+    began = time.perf_counter()
+    for options in ({"time_limit": 0.0}, {"time_limit": 0.3}, {"iterations": 20}, {"iterations": 150}):
+        result = fertility_map(*problem, **options)
+        assert not result.certified
+        assert math.isfinite(result.bound)
+        assert result.bound > result.score == pytest.approx(naive.score(result.alignment, *problem))
+        assert result.iterations <= options.get("iterations", math.inf)
+    assert time.perf_counter() - began < 20.0  # limits are kept, even by a busy machine
+
+
+def test_more_iterations_never_loosen_the_bound_or_lose_the_alignment():
+    problem = normal_potentials(np.random.default_rng(11), 30, 30)
+    results = [fertility_map(*problem, iterations=n) for n in (1, 10, 40, 100)]
+    assert sorted((r.bound for r in results), reverse=True) == [r.bound for r in results]
+    assert sorted(r.score for r in results) == [r.score for r in results]
+
+
+def test_arguments_are_left_alone_and_calls_repeat_each_other():
+    problem = normal_potentials(np.random.default_rng(12), 9, 11)
+    copies = [part.copy() if isinstance(part, np.ndarray) else part for part in problem]
+    first, second = fertility_map(*problem), fertility_map(*problem)
+    assert first.alignment.tolist() == second.alignment.tolist()
+    assert (first.score, first.bound, first.iterations) == (second.score, second.bound, second.iterations)
+    for part, copy in zip(problem, copies, strict=True):
+        assert np.array_equal(part, copy)
+
+
+def test_threads_do_not_disturb_each_other():
+    problems = [normal_potentials(np.random.default_rng(seed), 12, 14) for seed in range(12)]
+    alone = [fertility_map(*problem).score for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda problem: fertility_map(*problem).score, problems * 3))
+    assert together == alone * 3
+
+
+def test_the_papers_algorithm_certifies_easy_sentences_and_never_beats_the_proof():
+    certified = 0
+    for seed in range(20):
+        problem = trained_potentials(np.random.default_rng(seed), 8, 9)
+        paper, exact = fertility_map(*problem, method="subgradient"), fertility_map(*problem)
+        assert paper.iterations <= 40
+        assert paper.score <= exact.score + 1e-9
+        assert paper.bound >= exact.score - 1e-9
+        certified += paper.certified
+    assert certified >= 5
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "says"),
+    [
+        (0, lambda a: a[:, :-1], "shape"),
+        (1, lambda a: a[:-1], r"log_transition has shape \(3, 3\) instead of \(4, 3\)"),
+        (3, lambda a: a[:, :-1], "log_fertility has shape"),
+        (4, lambda a: a[:-1], "log_null_fertility has shape"),
+        (0, lambda a: a[0], "log_emission has 1 dimensions instead of 2"),
+        (0, lambda a: a[:0], "log_emission has no rows"),
+        (0, lambda a: np.where(a == a[1, 2], math.nan, a), "log_emission holds NaN"),
+        (1, lambda a: np.where(a == a[0, 0], math.inf, a), "log_transition holds NaN or"),
+        (2, lambda a: math.nan, "log_null holds NaN"),
+        (3, lambda a: np.where(a == a[2, 4], math.inf, a), "log_fertility holds NaN or"),
+        (4, lambda a: np.where(a == a[4], math.nan, a), "log_null_fertility holds NaN"),
+        (0, lambda a: "words", "log_emission is not an array of numbers"),
+    ],
+)
+def test_bad_potentials_are_named(place, change, says):
+    problem = list(normal_potentials(np.random.default_rng(13), 3, 4))
+    problem[place] = change(problem[place])
+    with pytest.raises(InputError, match=says):
+        fertility_map(*problem)
+
+
+@pytest.mark.parametrize("options", [{"method": "magic"}, {"iterations": 0}, {"tolerance": -1.0}, {"time_limit": -1.0}])
+def test_bad_options_are_named(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        fertility_map(*normal_potentials(np.random.default_rng(14), 3, 4), **options)
+
+
+# The parts, each against its own twin.
+
+
+def laid_out(rng, I, J, dead=0.3):
+    """A random problem in the kernels' layout: rows 0 .. I, some cells dead."""
+    R = I + 1
+    chain, share = rng.normal(size=(J, R)), rng.normal(size=(J, R))
+    transition, fertility = rng.normal(size=(R, I)), rng.normal(size=(R, J + 1))
+    live_link = (rng.random((J, R)) >= dead).astype(np.uint8)
+    live_link[:, 0] = 0
+    live_null = (rng.random((J, R)) >= dead).astype(np.uint8)
+    lists = np.empty((J, R + 1), np.int32), np.empty((J, R + 1), np.int32), np.empty((J + 1, R + 1), np.int32)
+    list_live(live_link, live_null, *lists)
+    return chain, share, transition, -0.5, fertility, live_link, live_null, *lists
+
+
+def live_paths(chain, transition, log_null, live_link, live_null):
+    """Every path over live cells, with its score and the position before each column."""
+    J, R = chain.shape
+    for path in itertools.product(range(R), repeat=J):
+        total, positions = 0.0, [0]
+        for j, r in enumerate(path):
+            if not (live_link[j, r] if r else live_null[j, positions[-1]]):
+                break
+            total += chain[j, r] + (transition[positions[-1], r - 1] if r else log_null)
+            positions.append(r or positions[-1])
+        else:
+            yield path, total, positions
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.7]))
+def test_max_marginals_of_the_chain_are_the_best_enumerated_paths(seed, I, J, dead):
+    chain, _, transition, log_null, _, *live = laid_out(np.random.default_rng(seed), I, J, dead)
+    live_link, live_null, links, nulls, active = live
+    R = I + 1
+    enter, delta, beta = np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R))
+    best = forward(chain, transition, log_null, links, nulls, active, enter, delta)
+    backward(chain, np.ascontiguousarray(transition.T), log_null, links, nulls, active, beta)
+    paths = list(live_paths(chain, transition, log_null, live_link, live_null))
+    assert best == pytest.approx(max((total for _, total, _ in paths), default=-math.inf))
+    assert beta[0, 0] == pytest.approx(best)
+    for j, r in itertools.product(range(J), range(R)):
+        if live_link[j, r]:
+            through = max((total for path, total, _ in paths if path[j] == r), default=-math.inf)
+            assert enter[j, r] + beta[j + 1, r] == pytest.approx(through)
+        if live_null[j, r]:
+            through = max((t for path, t, before in paths if path[j] == 0 and before[j] == r), default=-math.inf)
+            assert delta[j, r] + log_null + chain[j, 0] + beta[j + 1, r] == pytest.approx(through)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(0, 2), st.integers(0, 5))
+def test_row_margins_are_the_best_enumerated_subsets(seed, J, low, high):
+    rng = np.random.default_rng(seed)
+    share, fertility = (
+        rng.normal(size=(J, 1)),
+        np.where(rng.random((1, J + 1)) < 0.2, -math.inf, rng.normal(size=(1, J + 1))),
+    )
+    cells = np.arange(-1, J, dtype=np.int32)[None].copy()
+    cells[0, 0] = J
+    low, high = np.array([min(low, J)], np.int32), np.array([min(high, J)], np.int32)
+    subsets = [
+        (set(taken), sum(share[j, 0] for j in taken) + fertility[0, len(taken)])
+        for c in range(low[0], high[0] + 1)
+        for taken in itertools.combinations(range(J), c)
+    ]
+    best, count = best_row(fertility, share, low, high, cells, 0)
+    assert best == pytest.approx(max((value for _, value in subsets), default=-math.inf))
+    if best == -math.inf:
+        return
+    assert low[0] <= count <= high[0]
+    take, leave = np.zeros((J, 1)), np.zeros((J, 1))
+    row_margins(fertility, share, low, high, cells, 0, best, take, leave, np.empty((3, J + 2)))
+    for j in range(J):
+        assert best + take[j, 0] == pytest.approx(max((v for taken, v in subsets if j in taken), default=-math.inf))
+        assert best + leave[j, 0] == pytest.approx(
+            max((v for taken, v in subsets if j not in taken), default=-math.inf)
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3))
+def test_rows_of_exactly_j_cells_are_the_best_enumerated(seed, I, J):
+    rng = np.random.default_rng(seed)
+    share, fertility = rng.normal(size=(J, I + 1)), rng.normal(size=(I + 1, J + 1))
+    cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
+    cells[:, 0] = J
+    picked = np.empty((J, I + 1), np.uint8)
+    value = best_rows(fertility, share, cells, picked)
+    assert value == pytest.approx(naive.best_rows(fertility, share))
+    counts = picked.sum(axis=0)
+    assert counts.sum() == J
+    assert value == pytest.approx((share * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4), st.floats(-4.0, 4.0), st.sampled_from([0, 1]))
+def test_pruning_spares_every_alignment_above_the_aim(seed, I, J, aim, first):
+    chain, share, transition, log_null, fertility, *live = laid_out(np.random.default_rng(seed), I, J, 0.1)
+    live_link, live_null, links, nulls, active = live
+    share[:, :first] = fertility[:first] = 0.0
+    R = I + 1
+    better = [
+        (path, before)
+        for path, total, before in live_paths(chain + share, transition, log_null, live_link, live_null)
+        if total + sum(fertility[r, path.count(r)] for r in range(R)) > aim
+    ]
+    cells = np.empty((R, J + 1), np.int32)
+    list_cells(links, nulls, cells)
+    low, high = np.zeros(R, np.int32), cells[:, 0].copy()
+    work = np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R))
+    if forward(chain, transition, log_null, links, nulls, active, *work[:2]) == -math.inf:
+        return
+    transposed = np.ascontiguousarray(transition.T)
+    prune(chain, share, transition, transposed, log_null, fertility, first, low, high, *live, cells, *work, aim)
+    for path, before in better:
+        assert all(live_link[j, r] if r else live_null[j, before[j]] for j, r in enumerate(path))
+        assert all(low[r] <= path.count(r) <= high[r] for r in range(first, R))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4), st.sampled_from([1, 2, 5, 1000]))
+def test_a_search_of_any_width_bounds_the_best_live_alignment(seed, I, J, width):
+    rng = np.random.default_rng(seed)
+    chain, share, transition, log_null, fertility, live_link, live_null, *_ = laid_out(rng, I, J, 0.1)
+    emission, R = chain + share, I + 1
+    paths = live_paths(emission, transition, log_null, live_link, live_null)
+    totals = [total + sum(fertility[r, path.count(r)] for r in range(R)) for path, total, _ in paths]
+    best = max(totals, default=-math.inf)
+    path = np.zeros(J, np.int32)
+    counts = np.zeros(R, np.int32), np.full(R, J, np.int32)
+    transposed = np.ascontiguousarray(transition.T)
+    common = emission, transition, transposed, log_null, fertility, 0, *counts, live_link, live_null, share, path
+    for known in (-math.inf, best - 0.01, best):  # the better what is known, the more is dropped
+        bound, score = search(*common, known, 1e-9, width)
+        assert bound >= best - 1e-9
+        assert score <= best + 1e-9
+        if width == 1000:
+            assert bound == pytest.approx(best)
+            assert score == pytest.approx(best)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_the_dual_is_the_best_path_plus_the_best_rows(seed, I, J):
+    rng = np.random.default_rng(seed)
+    chain, share, transition, log_null, fertility, live_link, live_null, *_ = laid_out(rng, I, J, 0.1)
+    R = I + 1
+    dual = max(
+        (total for _, total, _ in live_paths(chain, transition, log_null, live_link, live_null)), default=-math.inf
+    )
+    for r in range(R):
+        columns = [j for j in range(J) if (live_link[j, r] if r else live_null[j].any())]
+        dual += max(
+            sum(share[j, r] for j in taken) + fertility[r, len(taken)]
+            for c in range(len(columns) + 1)
+            for taken in itertools.combinations(columns, c)
+        )
+    counts = np.zeros(R, np.int32), np.full(R, J, np.int32)
+    fixed = chain + share, transition, np.ascontiguousarray(transition.T), log_null, fertility, 0
+    node = *counts, live_link, live_null, share, np.zeros(J, np.int32)
+    bound, _, used = ascend(*fixed, *node, -math.inf, 1e-9, 1, -1, np.zeros((J, R)))
+    assert used == 1
+    assert bound == pytest.approx(dual)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_each_live_alignment_is_in_exactly_one_branch(seed, I, J):
+    rng = np.random.default_rng(seed)
+    chain, share, transition, log_null, _, live_link, live_null, *_ = laid_out(rng, I, J, 0.2)
+    options = live_link.sum(axis=1) + live_null.any(axis=1)
+    if options.max() < 2:
+        return  # one row a column: nothing to split
+    node = _Node(np.zeros(I + 1, np.int32), np.full(I + 1, J, np.int32), live_link, live_null, share)
+    whole = {path for path, *_ in live_paths(chain, transition, log_null, live_link, live_null)}
+    parts = [
+        {path for path, *_ in live_paths(chain, transition, log_null, part.live_link, part.live_null)}
+        for part in _branches(node, rng.integers(0, 5, size=share.shape) + 0.1)
+    ]
+    assert parts[0] | parts[1] == whole
+    assert not parts[0] & parts[1]
+    for part in _branches(node, rng.random(share.shape)):
+        assert part.live_link.sum() + part.live_null.sum() < live_link.sum() + live_null.sum()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.booleans())
+def test_equal_keys_do_not_unite_different_states(seed, m, is_free):
+    rng = np.random.default_rng(seed)
+    R, n = 4, 6
+    position, counts = rng.integers(0, R, n).astype(np.int32), rng.integers(0, 2, (n, 2)).astype(np.int32)
+    slot = np.array([-1, 0, 1, -1], np.int32)  # rows 1 and 2 are counted
+    free, passed = np.full((R, 1), 2, np.int32), np.array([0, 1, 1, 0], np.int32)
+    parent, choice = rng.integers(0, n, m).astype(np.int32), rng.integers(0, R, m).astype(np.int32)
+    bounds = rng.normal(size=m)
+    best = {}
+    for s, r, bound in zip(parent, choice, bounds, strict=True):
+        counted = [counts[s, k] + (is_free and slot[r] == k) for k in range(2)]
+        state = (r or position[s], *counted)
+        best[state] = max(best.get(state, -math.inf), bound)
+    left = _unite(m, parent, choice, bounds, np.zeros(m, np.uint64), position, counts, slot, passed, free, is_free)
+    assert left == len(best)
+    assert sorted(bounds[choice >= 0]) == sorted(best.values())
