@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_models import bitexts, cells_of
 
+import naive
 from dovetail.bitext import windows
 from dovetail.bitext.cells import lay_out
 from dovetail.engines import Threads
 from dovetail.kernels import cooccurrence
 from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
+from test_models import bitexts, cells_of
 
 
 def slot_of(cells, block, line, i, j):

@@ -377,7 +377,9 @@ def test_the_locale_changes_nothing(bitext, tmp_path):
     name = tmp_path / "données.tsv"
     name.write_text("l'été 𝒳\tsummer 𝒳\n", "utf-8")
     plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
-    outputs = [command("align", name, "--format", "jsonl", "--quiet", env=env) for env in (plain, {"LC_ALL": "C.UTF-8"})]
+    outputs = [
+        command("align", name, "--format", "jsonl", "--quiet", env=env) for env in (plain, {"LC_ALL": "C.UTF-8"})
+    ]
     assert outputs[0] == outputs[1]
     assert "été" in outputs[0].out
     missing = command("align", tmp_path / "été", bitext[0], env=plain)

@@ -33,9 +33,7 @@ class Registry(Mapping[str, T], Generic[T]):
         try:
             return self._values[name]
         except KeyError:
-            raise InputError(
-                f"no {self.kind} {name!r}", remedy=f"Choose one of: {', '.join(self._values)}."
-            ) from None
+            raise InputError(f"no {self.kind} {name!r}", remedy=f"Choose one of: {', '.join(self._values)}.") from None
 
     def __contains__(self, name: object) -> bool:
         return name in self._values

@@ -68,17 +68,12 @@ class Alignments(Sequence[Alignment]):
     ) -> Alignments:
         """From lists of (i, j); without `lengths` (source, target) a sentence is taken to end at its last link."""
         rows = [list(row) for row in links]
-        weights = (
-            [[1.0] * len(row) for row in rows]
-            if probabilities is None
-            else [list(row) for row in probabilities]
-        )
+        weights = [[1.0] * len(row) for row in rows] if probabilities is None else [list(row) for row in probabilities]
         if [len(row) for row in rows] != [len(row) for row in weights]:
             raise ValueError("every link needs exactly one probability")
         if lengths is None:
             sizes = [
-                (max((i for i, _ in row), default=-1) + 1, max((j for _, j in row), default=-1) + 1)
-                for row in rows
+                (max((i for i, _ in row), default=-1) + 1, max((j for _, j in row), default=-1) + 1) for row in rows
             ]
         else:
             sizes = list(lengths)

@@ -11,9 +11,7 @@ from dovetail.bitext.windows import Pieces
 from dovetail.decoding.decode import Links
 
 
-def assemble(
-    links: Links, pieces: Pieces, source_lengths: np.ndarray, target_lengths: np.ndarray
-) -> Alignments:
+def assemble(links: Links, pieces: Pieces, source_lengths: np.ndarray, target_lengths: np.ndarray) -> Alignments:
     """One alignment for each pair, those without a piece (an empty side) included; windows are put together."""
     pair = np.repeat(pieces.pair, links.numbers)
     source = links.source + np.repeat(pieces.source_offset, links.numbers)

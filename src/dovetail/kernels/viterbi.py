@@ -20,7 +20,8 @@ def best_path(emission, null_emission, null, table, first, last, delta, came_fro
 
     delta[j, i] = emission[j, i] max over i' of delta[j - 1, i'] table[i', i], state I + i being NULL after position i,
     state 2 I NULL before any link.  Columns are scaled to a maximum of one.  Fills `path` (J,) with source positions,
-    -1 for NULL; `last` (I,) weighs the last position.  Ties go to the link before NULL, then to the lower position.  O(I^2 J).
+    -1 for NULL; `last` (I,) weighs the last position.  Ties go to the link before NULL, then to the lower position.
+    O(I^2 J).
     """
     J, I = emission.shape
     p0 = np.float32(null)
