@@ -17,6 +17,8 @@ COMMANDS = {
     "align": "Align the words of a bitext.",
     "evaluate": "Score an alignment against gold links.",
     "compare": "Compare two alignments of the same gold set, with significance.",
+    "curve": "Precision against recall over all thresholds, and how true the probabilities are.",
+    "describe": "What an alignment looks like: one-to-one share, fertilities, symmetry, dictionary.",
     "combine": "Make one alignment of two directions' files.",
     "convert": "Rewrite an alignment file in another format.",
     "fertilities": "Show how many links each word of a trained model takes.",
