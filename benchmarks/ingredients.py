@@ -24,7 +24,9 @@ from texts import Task, find_set, write_text
 # What is changed, for each row of the table; the first row changes nothing.
 VARIANTS: dict[str, dict[str, object]] = {
     "all": {},
-    "no agreement in the counts' power (product)": {"agreement_power": 1.0},
+    "no agreement (mean of both)": {"agreement_power": 0.0},
+    "hard agreement (product)": {"agreement_power": 1.0},
+    "no leave-one-out": {"leave_one_out": False},
     "no head stems": {"head_stems": 0.0},
     "no tail stems": {"tail_stems": 0.0},
     "no stems at all": {"head_stems": 0.0, "tail_stems": 0.0},
@@ -32,6 +34,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "no word-dependent jumps": {"jump_strength": 0.0},
     "no fertility": {"largest_fertility": 0},
     "no growing": {"grow": 1.0},
+    "no passing over of cells": {"share": 0.0},
 }
 
 

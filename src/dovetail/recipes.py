@@ -11,6 +11,11 @@ from typing import Any
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
+BIDIRECTIONAL = {
+    "bidirectional_agreement": ("full", "adjacent", "soft"),
+    "bidirectional_method": ("exact", "relaxation", "relaxation+constraints", "dual-decomposition", "integer"),
+}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -23,19 +28,33 @@ class Options:
 
     Of the constrained recipes: `constraints` names them, separated by commas; `precision` and `slack` are how far each is
     solved and how much violation is allowed (0 and -1: what the paper used for it); `free_mass` lets a symmetric projection
-    weigh one direction more than the other; `warm_multipliers` keeps multipliers between iterations, for speed at the price
-    of memory; `project_decoding` projects when aligning, too.
+    weigh one direction more than the other in training, as in the paper; `warm_multipliers` keeps multipliers between
+    iterations, for speed at the price of memory; `project_decoding` projects when aligning, too.
 
     Of the joint HMM: `alpha` is the prior count of any word pair, `head_stems` and `tail_stems` how many counts a word
     takes from its stems, `spelling` whether likeness of spelling counts, `agreement_power` how hard the two directions
-    must agree (1: product), `jump_strength` how many moves a word needs before its own jumps weigh as much as those of
-    all words (0: they are the same), `largest_fertility` the number of links told apart (0: no fertility).
+    must agree (1: product, 0: not at all, the mean of both), `jump_strength` how many moves a word needs before its own
+    jumps weigh as much as those of all words (0: they are the same), `largest_fertility` the number of links told apart
+    (0: no fertility), `share` how much of its row's or its column's probability a cell needs to be looked at (0: all cells
+    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
     the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
     `samples` sweeps in each of `restarts` chains; `decoding_samples`, `decoding_restarts` and `burn_in` (sweeps that do not
-    count) are those of decoding; `hard_iterations` counts those of hard EM; `exact_iterations` and `exact_seconds` limit
+    count) are those of decoding; with `soft_counts`, training counts a draw's candidates by their probabilities, else the
+    one that was drawn; `hard_iterations` counts those of hard EM; `exact_iterations` and `exact_seconds` limit
     the exact decoder's work on a sentence (0: no limit).
+
+    Of the Bayesian models: `chains` run side by side from the alignments that `start` names (em: IBM Model 1's best after
+    `ibm1_iterations`; cooccurrence: words that stand together most often); of each, `burn_in` sweeps do not count, and then
+    every `lag`-th is one of `samples`.  `ibm1_sweeps` and `hmm_sweeps` come before those with fertility, whose prior is
+    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `shards` of the text are sampled
+    side by side (0: by its size).  `discount` is taken from the mean count of each pair of words in aligning.
+
+    Of the decoder bidirectional: `bidirectional_agreement` is full (both directions pick the same links), adjacent (or
+    neighbours, each for `bidirectional_penalty`) or soft (any, each link of one direction alone for that penalty);
+    `bidirectional_method` is exact, relaxation, relaxation+constraints, dual-decomposition or integer;
+    `bidirectional_iterations` and `bidirectional_seconds` limit its work on a sentence pair (0: a few seconds' worth).
     """
 
     ibm1_iterations: int = 5
@@ -50,7 +69,7 @@ class Options:
     constraints: str = ""
     precision: float = 0.0
     slack: float = -1.0
-    free_mass: bool = False
+    free_mass: bool = True
     warm_multipliers: bool = True
     project_decoding: bool = True
     alpha: float = 1e-4
@@ -60,6 +79,8 @@ class Options:
     agreement_power: float = 0.75
     jump_strength: float = 50.0
     largest_fertility: int = 4
+    share: float = 0.03
+    leave_one_out: bool = True
     fertility: str = "poisson"
     deficient: bool = True
     fertility_iterations: int = 5
@@ -68,9 +89,24 @@ class Options:
     decoding_samples: int = 30
     decoding_restarts: int = 1
     burn_in: int = 5
+    soft_counts: bool = True
     hard_iterations: int = 2
     exact_iterations: int = 1000
-    exact_seconds: float = 0.0
+    exact_seconds: float = 10.0
+    chains: int = 1
+    start: str = "em"
+    lag: int = 1
+    ibm1_sweeps: int = 5
+    hmm_sweeps: int = 10
+    fertility_strength: float = 2.0
+    adapt_sweeps: bool = True
+    shards: int = 0
+    discount: float = 0.5
+    bidirectional_agreement: str = "full"
+    bidirectional_penalty: float = -1.0
+    bidirectional_method: str = "exact"
+    bidirectional_iterations: int = 0
+    bidirectional_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         for entry in fields(self):  # before the limits: a word or not-a-number has no place among them
@@ -93,6 +129,7 @@ class Options:
             ("agreement_power", 0.0, 1.0),
             ("jump_strength", 0.0, None),
             ("largest_fertility", 0, 20),
+            ("share", 0.0, 1.0),
             ("fertility_iterations", 0, None),
             ("samples", 1, None),
             ("restarts", 1, None),
@@ -102,11 +139,24 @@ class Options:
             ("hard_iterations", 0, None),
             ("exact_iterations", 0, None),
             ("exact_seconds", 0.0, None),
+            ("chains", 1, None),
+            ("lag", 1, None),
+            ("ibm1_sweeps", 0, None),
+            ("hmm_sweeps", 0, None),
+            ("fertility_strength", 1e-6, None),
+            ("shards", 0, None),
+            ("discount", 0.0, None),
+            ("bidirectional_penalty", -math.inf, 0.0),
+            ("bidirectional_iterations", 0, None),
+            ("bidirectional_seconds", 0.0, None),
         ):
             value = getattr(self, name)
             if value < low or (high is not None and value > high):
                 limits = f"at least {low}" if high is None else f"from {low} to {high}"
                 raise InputError(f"{name} is {value}", remedy=f"It must be {limits}.")
+        for name, known in BIDIRECTIONAL.items():
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} is {getattr(self, name)!r}", remedy=f"Choose from: {', '.join(known)}.")
         if self.null in (0.0, 1.0):
             raise InputError(f"null is {self.null}", remedy="It must lie between 0 and 1, for instance 0.2.")
 
@@ -200,17 +250,17 @@ _recipe(
 )
 _recipe(
     "joint-fast",
-    "the joint HMM in fewer iterations",
+    "the joint HMM in fewer iterations, without fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3),
+    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3, largest_fertility=0),
 )
 _recipe(
     "joint-best",
-    "the joint HMM in more iterations",
+    "the joint HMM in more iterations, over more cells",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3),
+    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3, share=0.01),
 )
 
 for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
@@ -241,6 +291,22 @@ for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
         training="constrained",
         options=Options(hmm_iterations=3),
     )
+
+_recipe(
+    "ibm1-bayes",
+    "IBM Model 1 with the lexicon integrated out under a sparse Dirichlet prior, by collapsed Gibbs sampling",
+    model="ibm1-bayes",
+    training="collapsed-gibbs",
+    decoder="mode",
+    options=Options(burn_in=400, samples=100, lag=10),
+)
+_recipe(
+    "hmm-bayes",
+    "the HMM with fertility under Dirichlet priors, by several chains of collapsed Gibbs sampling",
+    model="hmm-bayes",
+    training="collapsed-gibbs",
+    options=Options(chains=3, burn_in=10, samples=10, largest_fertility=5, decoding_samples=5, decoding_restarts=2),
+)
 
 PRESETS = {"default": "joint", "fast": "joint-fast", "best": "joint-best"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ class Letters:
 
 def fold(word: str) -> str:
     """The word without case and diacritics."""
+    if word.isascii():
+        return word.lower()
     letters = unicodedata.normalize("NFD", word.casefold())
     return "".join(letter for letter in letters if not unicodedata.combining(letter)) or word
 
@@ -53,32 +56,28 @@ class Stems:
         return np.fromiter((known.get(name, -1) for name in self.names), np.int32, len(self.names))
 
 
-_UNSPACED = (("\u3040", "\u30ff"), ("\u3400", "\u9fff"), ("\uac00", "\ud7af"))
+# Scripts whose words are a few characters long: kana, Han, Hangul.
+_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def _unspaced(word: str) -> bool:
-    """Whether the word is in a script whose words are a few characters long (Han, kana, Hangul)."""
-    return any(low <= letter <= high for letter in word for low, high in _UNSPACED)
-
-
-def _head(word: str) -> str:
+def _head(word: str, folded: str) -> str:
     """The first four letters, or the first character of an unspaced script."""
-    folded = fold(word)
-    return folded[:1] if _unspaced(word) else folded[:4]
+    return folded[:1] if _UNSPACED.search(word) else folded[:4]
 
 
-def _tail(word: str) -> str:
+def _tail(word: str, folded: str) -> str:
     """The last four letters (the head of a compound, an ending), or the last character of an unspaced script."""
-    folded = fold(word)
-    return folded[-1:] if _unspaced(word) else folded[-4:]
+    return folded[-1:] if _UNSPACED.search(word) else folded[-4:]
 
 
-LEVELS: tuple[Callable[[str], str], ...] = (_head, _tail)
+LEVELS: tuple[Callable[[str, str], str], ...] = (_head, _tail)
 
 
 def stems(vocabulary: Vocabulary, level: int) -> Stems:
     """Stems of one of the `LEVELS`."""
     names: dict[str, int] = {}
     cut = LEVELS[level]
-    numbers = np.fromiter((names.setdefault(cut(word), len(names)) for word in vocabulary), np.int32, len(vocabulary))
+    numbers = np.fromiter(
+        (names.setdefault(cut(word, fold(word)), len(names)) for word in vocabulary), np.int32, len(vocabulary)
+    )
     return Stems(numbers, list(names))

@@ -1,7 +1,7 @@
 """The collapsed lexicon: before a cell is scored, what the cell itself contributed is taken out of the counts.
 
 That is how collapsed inference scores a token, and it cures the rare words that plain EM lets explain everything
-around them.  Cells worth remembering are *entries*, listed by row (see models.evidence); all others count as zero.
+around them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.cooccurrence import RANK_LIMIT
-from dovetail.kernels.lexicon import rounded
-from dovetail.kernels.lines import CELL, COLUMN, LENGTH_J, ROW, SOURCE, TARGET
+from dovetail.kernels.lines import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
 # Columns of the tables of words: total count, weight of the prior, counts of the two stems, p(word | stem) twice, and,
 # for cells that take nothing out, the factors ready to multiply.
@@ -52,26 +51,14 @@ def gather(
     row_start,
     rank,
     support,
-    spelling,
-    prior,
     sources,
     targets,
-    weight_1,
-    weight_2,
-    entry_start,
-    entry_column,
-    entry_count,
-    entry_forward,
-    entry_reverse,
-    row_message,
-    column_message,
     forward,
     reverse,
 ):
-    """Emissions of the cells of the rows in `order`, both directions, fertility messages multiplied in.
+    """Emissions of the cells of the rows in `order`, both directions, nothing taken out.
 
-    `support` (slots, 3) holds the counts of the pair and of its two stem pairs, `spelling` the pair's bin, `prior` each
-    bin's prior count.
+    `support` (slots, 4) holds the counts of the pair and of its two stem pairs, and the pair's prior count.
     """
     for k in range(len(order)):
         row = order[k]
@@ -83,52 +70,17 @@ def gather(
         start = row_start[e]
         dense = row_start[e + 1] - start > RANK_LIMIT
         source = sources[e]
-        scale = source[SCALE] * row_message[row]
+        scale = source[SCALE]
         for j in range(J):
             f = target_ids[line[TARGET] + j]
             slot = start + (f if dense else rank[cell + j])
             target = targets[f]
-            base = support[slot, 0] + prior[spelling[slot]]
+            base = support[slot, 0] + support[slot, 3]
             stem_1 = support[slot, 1]
             stem_2 = support[slot, 2]
             forward[cell + j] = scale * (
                 base + source[BACKOFF_1] * stem_1 * target[SHARE_1] + source[BACKOFF_2] * stem_2 * target[SHARE_2]
             )
-            reverse[cell + j] = (
-                target[SCALE]
-                * column_message[line[COLUMN] + j]
-                * (base + target[BACKOFF_1] * stem_1 * source[SHARE_1] + target[BACKOFF_2] * stem_2 * source[SHARE_2])
+            reverse[cell + j] = target[SCALE] * (
+                base + target[BACKOFF_1] * stem_1 * source[SHARE_1] + target[BACKOFF_2] * stem_2 * source[SHARE_2]
             )
-        for entry in range(entry_start[row], entry_start[row + 1]):
-            j = entry_column[entry]
-            f = target_ids[line[TARGET] + j]
-            slot = start + (f if dense else rank[cell + j])
-            own = entry_count[entry]
-            extra = prior[spelling[slot]]
-            count, stem_1, stem_2 = support[slot, 0], support[slot, 1], support[slot, 2]
-            forward[cell + j] = entry_forward[entry] * without(
-                own, count, extra, stem_1, stem_2, source, targets[f], weight_1, weight_2
-            )
-            reverse[cell + j] = entry_reverse[entry] * without(
-                own, count, extra, stem_1, stem_2, targets[f], source, weight_1, weight_2
-            )
-
-
-@kernel
-def scatter(
-    order, row_piece, lines, source_ids, target_ids, row_start, rank, entry_start, entry_column, entry_count, counts
-):
-    """Add the entries' counts to their slots."""
-    for k in range(len(order)):
-        row = order[k]
-        line = lines[row_piece[row]]
-        i = row - line[ROW]
-        J = line[LENGTH_J]
-        e = source_ids[line[SOURCE] + i]
-        cell = line[CELL] + i * J
-        start = row_start[e]
-        dense = row_start[e + 1] - start > RANK_LIMIT
-        for entry in range(entry_start[row], entry_start[row + 1]):
-            j = entry_column[entry]
-            slot = start + (target_ids[line[TARGET] + j] if dense else rank[cell + j])
-            counts[slot] += rounded(entry_count[entry])

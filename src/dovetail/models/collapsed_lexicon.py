@@ -19,11 +19,12 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels import collapsed as kernels
 from dovetail.kernels import lexicon as lexicon_kernels
+from dovetail.kernels import live as live_kernels
 from dovetail.kernels import spelling as spelling_kernels
 from dovetail.kernels import transfer as transfer_kernels
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.models.evidence import Evidence
 from dovetail.models.lexicon import WordMap, Workspace, check_shapes, saved_slots, slot_runs
+from dovetail.models.live import Live, LiveValues
 from dovetail.models.stem_level import StemLevel
 
 
@@ -49,7 +50,7 @@ class LexiconPriors:
 
 @dataclass(frozen=True)
 class Tables:
-    """What kernels.collapsed reads: counts by slot (slots, 3), tables of words (words, 9)."""
+    """What kernels.collapsed reads: counts and priors by slot (slots, 4), tables of words (words, 9)."""
 
     support: np.ndarray
     sources: np.ndarray
@@ -57,13 +58,14 @@ class Tables:
 
     @classmethod
     def empty(cls) -> Tables:
-        return cls(*(np.empty((0, width), np.float32) for width in (3, 9, 9)))
+        return cls(*(np.empty((0, width), np.float32) for width in (4, 9, 9)))
 
     @classmethod
     def of(cls, lexicon: CollapsedLexicon) -> Tables:
         slots, alpha = lexicon.slots, np.float32(lexicon.priors.alpha)
-        support = np.zeros((len(slots), 3), np.float32)
+        support = np.zeros((len(slots), 4), np.float32)
         support[:, 0] = lexicon.counts
+        support[:, 3] = lexicon.prior[lexicon.spelling]
         words = [np.zeros((size, 9), np.float32) for size in (slots.n_sources, slots.n_targets)]
         for table, total in zip(words, lexicon.totals, strict=True):
             table[:, kernels.TOTAL] = total
@@ -85,8 +87,7 @@ class CollapsedLexicon:
     """Counts of both directions at once: agreement makes them the same.
 
     `totals` are counts of links by source and by target word; `spelling` is each slot's bin, `prior` each bin's prior
-    count and `spelled` what each word's spelling adds to its prior weight.  `evidence` is what the last iteration left
-    for each block of the text that is trained on, None for other text.  `words` says, for a lexicon that was
+    count and `spelled` what each word's spelling adds to its prior weight.  `words` says, for a lexicon that was
     transferred, where its words were in the old one.
     """
 
@@ -102,7 +103,6 @@ class CollapsedLexicon:
     prior: np.ndarray  # float32 (spelling bins,)
     null_forward: np.ndarray  # float32 (target words,)
     null_reverse: np.ndarray  # float32 (source words,)
-    evidence: dict[int, Evidence] | None = None
     words: WordMap | None = None
     tables: Tables = field(default_factory=lambda: Tables.empty())
 
@@ -161,7 +161,6 @@ class CollapsedLexicon:
             counts=self.counts[kept],
             levels=[level.compact() for level in self.levels],
             spelling=np.empty(0, np.uint8),
-            evidence=None,
             tables=Tables.empty(),
         )
 
@@ -192,7 +191,6 @@ class CollapsedLexicon:
             spelling=compare_spellings(slots, *words.vocabularies, engine),
             null_forward=_picked(self.null_forward, words.target, self.null_forward.min(initial=1.0)),
             null_reverse=_picked(self.null_reverse, words.source, self.null_reverse.min(initial=1.0)),
-            evidence=None,
             words=words,
         ).prepared()
 
@@ -271,15 +269,10 @@ class CollapsedLexicon:
         return table, self.null_forward, self.null_reverse
 
     def gather(self, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
-        """Fill the workspace with emissions, from what is known of the block's cells if it was trained on."""
-        known = None if self.evidence is None else self.evidence.get(block.first)
-        self.gather_with(known or Evidence.none(block), cells, block, work, engine)
-
-    def gather_with(self, known: Evidence, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
+        """Fill the workspace with emissions of all cells, as of text that has put nothing into the counts."""
         tables = self.tables
-
-        def task(order: np.ndarray) -> None:
-            kernels.gather(
+        engine.map(
+            lambda order: kernels.gather(
                 order,
                 block.row_piece,
                 block.lines,
@@ -288,23 +281,40 @@ class CollapsedLexicon:
                 self.slots.row_start,
                 block.rank,
                 tables.support,
-                self.spelling,
-                self.prior,
+                tables.sources,
+                tables.targets,
+                work.forward,
+                work.reverse,
+            ),
+            [(order,) for order in block.word_tasks],
+        )
+
+    def gather_live(self, live: Live, cells: Cells, block: Block, engine: Threads) -> LiveValues:
+        """Emissions of live cells, each one's own count taken out, messages multiplied in."""
+        tables, values = self.tables, LiveValues.room(live)
+        engine.map(
+            lambda order: live_kernels.gather(
+                order,
+                block.row_piece,
+                block.lines,
+                cells.source_ids,
+                cells.target_ids,
+                live.start,
+                live.column,
+                live.slot,
+                live.count,
+                live.forward_message,
+                live.reverse_message,
+                tables.support,
                 tables.sources,
                 tables.targets,
                 *self.priors.weights,
-                known.start,
-                known.column,
-                known.count,
-                known.forward_message,
-                known.reverse_message,
-                known.row_message,
-                known.column_message,
-                work.forward,
-                work.reverse,
-            )
-
-        engine.map(task, [(order,) for order in block.word_tasks])
+                values.forward,
+                values.reverse,
+            ),
+            [(order,) for order in block.word_tasks],
+        )
+        return values
 
 
 def sums_by_word(values: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
@@ -360,24 +370,12 @@ class CollapsedCounts:
     def zeros(cls, slots: Slots) -> CollapsedCounts:
         return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources))
 
-    def add(self, cells: Cells, block: Block, found: Evidence, work: Workspace, engine: Threads) -> None:
-        """Add a block's entries and its NULLs; no two tasks share an entry."""
+    def add(self, live: Live, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
+        """Add the counts of a block's live cells and NULLs; no two tasks share an entry."""
 
         def task(order: np.ndarray | None, direction: int) -> None:
             if order is not None:
-                kernels.scatter(
-                    order,
-                    block.row_piece,
-                    block.lines,
-                    cells.source_ids,
-                    cells.target_ids,
-                    cells.slots.row_start,
-                    block.rank,
-                    found.start,
-                    found.column,
-                    found.count,
-                    self.slots,
-                )
+                live_kernels.scatter(order, live.start, live.slot, live.count, self.slots)
             elif direction == 0:
                 lexicon_kernels.scatter_null(
                     block.lines, TARGET, LENGTH_J, COLUMN, cells.target_ids, work.null_forward, self.null_forward

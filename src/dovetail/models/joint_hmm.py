@@ -9,14 +9,17 @@ import numpy as np
 from dovetail.bitext.cells import Block, Cells
 from dovetail.engines import Threads
 from dovetail.kernels import joint_hmm as kernels
+from dovetail.kernels import live_hmm as hmm_kernels
+from dovetail.kernels import live_settle as settle_kernels
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.models.categorical_fertility import CategoricalFertility
 from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon
-from dovetail.models.evidence import Evidence
 from dovetail.models.lexicon import Workspace, check_shapes
+from dovetail.models.live import Live, LiveValues
 from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
 
 KEEP = 1e-3  # a smaller count is not worth remembering
+GENEROUS = 0.1  # where emissions choose live cells, without jumps, they ask for this part of the share
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class JointHMM:
     """Both directions' HMMs: p(i | i', word) t(f | e) phi(count | word), NULLs keep the position.
 
     Fertility enters as messages to cells (kernels.fertility_messages); the two directions meet in the counts,
-    (forward reverse) ** power.
+    (forward reverse) ** power.  Cells with less than `share` of the probability of both their row and their column are
+    left out of all this.
     """
 
     lexicon: CollapsedLexicon
@@ -55,6 +59,7 @@ class JointHMM:
     fertility: tuple[CategoricalFertility, CategoricalFertility] | None
     null: float = 0.15
     power: float = 0.75
+    share: float = 0.03
 
     name = "joint-hmm"
     lexicon_type = CollapsedLexicon
@@ -75,18 +80,23 @@ class JointHMM:
     ) -> tuple[np.ndarray, list[None]]:
         """Turn the workspace's emissions into posteriors; returns log-likelihoods (pieces, 2).
 
-        Text that was trained on brings its messages along.  Other text needs a first pass to find them.
+        A first pass finds the messages of fertility, a second one heeds them.
         """
-        scores = self.infer(cells, block, work, engine)
-        if self.fertility is not None and self.lexicon.evidence is None:
-            known, _ = self.settle(Evidence.none(block), cells, block, work, engine)
-            nothing = np.zeros_like(known.count)  # new text has put nothing into the counts
-            self.lexicon.gather_with(replace(known, count=nothing), cells, block, work, engine)
-            scores = self.infer(cells, block, work, engine)
+        live, emissions = Live.select(cells, block, work, GENEROUS * self.share, engine)
+        values = emissions
+        if self.fertility is not None:
+            values = LiveValues(emissions.forward.copy(), emissions.reverse.copy())
+            self.infer(live, values, cells, block, work, engine)
+            self.settle(live, values, cells, block, work, engine)
+            values = LiveValues(emissions.forward * live.forward_message, emissions.reverse * live.reverse_message)
+        scores = self.infer(live, values, cells, block, work, engine)
+        live.fill(values, block, work, engine)
         return scores, []
 
     def infer(
         self,
+        live: Live,
+        values: LiveValues,
         cells: Cells,
         block: Block,
         work: Workspace,
@@ -96,29 +106,35 @@ class JointHMM:
     ) -> np.ndarray:
         """One forward-backward in each direction, in place; with `moves` and `ends`, jumps are counted there."""
         scores = np.empty((len(block.lines), 2))
-        bins = bins_of(cells.longest)
+        bins, (low, high) = bins_of(cells.longest), bin_limits()
         shape = np.array([[jumps.start, jumps.end] for jumps in self.jumps], np.float32)
         rows, columns = moves or (Moves.room(0), Moves.room(0))
 
         def task(first: int, last: int) -> np.ndarray:
             end_counts = np.zeros((2, 2, 2, POSITIONS))
-            kernels.expect(
+            hmm_kernels.expect(
                 first,
                 last,
                 block.lines,
                 cells.source_ids,
                 cells.target_ids,
+                live.start,
+                live.column,
                 self.lexicon.null_forward,
                 self.lexicon.null_reverse,
-                work.forward,
-                work.reverse,
+                values.forward,
+                values.reverse,
                 work.null_forward,
                 work.null_reverse,
                 scores,
                 self.null,
                 self.jumps[0].weights,
                 self.jumps[1].weights,
+                self.jumps[0].sums,
+                self.jumps[1].sums,
                 bins,
+                low,
+                high,
                 shape,
                 moves is not None,
                 rows.by_bin,
@@ -135,10 +151,16 @@ class JointHMM:
         return scores
 
     def settle(
-        self, old: Evidence, cells: Cells, block: Block, work: Workspace, engine: Threads
-    ) -> tuple[Evidence, tuple[np.ndarray, np.ndarray]]:
-        """Evidence for the next iteration from posteriors, and posteriors over fertilities of each token."""
-        row_message, column_message = old.row_message.copy(), old.column_message.copy()
+        self,
+        live: Live,
+        values: LiveValues,
+        cells: Cells,
+        block: Block,
+        work: Workspace,
+        engine: Threads,
+        keep: float = KEEP,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """New counts and messages of the live cells from posteriors; returns each token's posterior over fertilities."""
         if self.fertility is None:
             tables = np.empty((0, 1)), np.empty((0, 1))
             beliefs = np.empty((0, 1)), np.empty((0, 1))
@@ -146,46 +168,44 @@ class JointHMM:
             tables = self.fertility[0].table, self.fertility[1].table
             K = tables[0].shape[1]
             beliefs = np.empty((block.rows, K)), np.empty((block.columns, K))
-
-        def task(first: int, last: int) -> tuple[np.ndarray, ...]:
-            return kernels.settle(
+        engine.map(
+            lambda first, last: settle_kernels.settle(
                 first,
                 last,
                 block.lines,
                 cells.source_ids,
                 cells.target_ids,
                 self.power,
-                np.float32(KEEP),
-                work.forward,
-                work.reverse,
+                np.float32(keep),
+                live.start,
+                live.column,
+                values.forward,
+                values.reverse,
+                live.count,
+                live.forward_message,
+                live.reverse_message,
                 work.null_forward,
                 work.null_reverse,
                 *tables,
-                old.start,
-                old.column,
-                old.forward_message,
-                old.reverse_message,
-                row_message,
-                column_message,
                 *beliefs,
-            )
-
-        parts = engine.map(task, block.shards)
-        return Evidence.of(block, parts, row_message, column_message), beliefs
+            ),
+            block.shards,
+        )
+        return beliefs
 
     def count(
         self,
         counts: JointCounts,
+        live: Live,
         cells: Cells,
         block: Block,
         work: Workspace,
-        found: Evidence,
         moves: tuple[Moves, Moves],
         beliefs: tuple[np.ndarray, np.ndarray],
         engine: Threads,
     ) -> None:
         """Add what a block showed; the two sides are counted side by side, each in order."""
-        counts.lexicon.add(cells, block, found, work, engine)
+        counts.lexicon.add(live, cells, block, work, engine)
         low, high = bin_limits()
         sides = (
             (SOURCE, LENGTH_I, ROW, cells.source_ids),
@@ -202,11 +222,10 @@ class JointHMM:
 
         engine.map(task, [(0,), (1,)])
 
-    def reestimate(self, counts: JointCounts, evidence: dict[int, Evidence], jump_strength: float) -> JointHMM:
+    def reestimate(self, counts: JointCounts, jump_strength: float) -> JointHMM:
         """M-step of every factor."""
         found = counts.lexicon
         lexicon = self.lexicon.with_counts(found.slots, (found.null_forward, found.null_reverse))
-        lexicon.evidence = evidence
         jumps = tuple(WordJumps.estimate(counts.jumps[side], counts.ends[side], jump_strength) for side in range(2))
         fertility = None
         if self.fertility is not None:
@@ -229,7 +248,7 @@ class JointHMM:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Parameters besides the lexicon, by name, for saving."""
-        arrays = {"constants": np.array([self.null, self.power])}
+        arrays = {"constants": np.array([self.null, self.power, self.share])}
         for side, jumps in zip(("source", "target"), self.jumps, strict=True):
             arrays |= {
                 f"jumps.{side}.weights": jumps.weights,
@@ -257,6 +276,6 @@ class JointHMM:
                 table, shared = arrays[f"fertility.{side}.table"], arrays[f"fertility.{side}.shared"]
                 check_shapes((table, np.float64, (words, len(shared))), (shared, np.float64, (len(shared),)))
                 fertility.append(CategoricalFertility(table, shared))
-        null, power = arrays["constants"].tolist()
+        null, power, share = arrays["constants"].tolist()
         both = (fertility[0], fertility[1]) if fertility else None
-        return cls(lexicon, (jumps[0], jumps[1]), both, null, power)
+        return cls(lexicon, (jumps[0], jumps[1]), both, null, power, share)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+
+from dovetail.kernels import live_hmm as kernels
 
 # Lower ends of the bins of |distance|: one by one up to 7, then wider.  Never pool all far jumps: it costs several
 # points where word orders differ much.
@@ -41,6 +44,13 @@ class WordJumps:
     shared: np.ndarray  # float32 (bins,): of all words together, for words never seen
     start: np.ndarray  # float64 (POSITIONS,)
     end: np.ndarray
+
+    @cached_property
+    def sums(self) -> np.ndarray:
+        """Weights of all jumps nearer than each bin, on its side."""
+        sums = np.empty_like(self.weights)
+        kernels.jump_sums(self.weights, *bin_limits(), sums)
+        return sums
 
     @classmethod
     def uniform(cls, words: int) -> WordJumps:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,11 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels import spelling as spelling_kernels
 from dovetail.models.categorical_fertility import CategoricalFertility
-from dovetail.models.collapsed_lexicon import CollapsedLexicon, LexiconPriors, compare_spellings
-from dovetail.models.evidence import Evidence
+from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors, compare_spellings
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.joint_hmm import JointCounts, JointHMM, Moves
+from dovetail.models.joint_hmm import GENEROUS, JointCounts, JointHMM, Moves
 from dovetail.models.lexicon import Lexicon, Smoothing, Workspace
+from dovetail.models.live import Live
 from dovetail.models.word_jumps import WordJumps
 from dovetail.training import em
 from dovetail.training.agreement import agree
@@ -38,14 +37,17 @@ def train_joint(
     What single cells contributed is forgotten at the end, so that any text, the training text included, is aligned in
     the same way: whole or in chunks, now or with the saved model.
     """
-    model = _first_counts(cells, lexicon, vocabularies, options, engine, monitor)
+    model, live = _first_counts(cells, lexicon, vocabularies, options, engine, monitor)
     work = Workspace.for_cells(cells)
     monitor.begin(model.name, options.hmm_iterations, len(cells.pieces))
-    for _ in range(options.hmm_iterations):
-        model, counts = _iterate(model, cells, work, options.jump_strength, engine, monitor)
+    for iteration in range(options.hmm_iterations):
+        # Too early a choice costs accuracy; for one or two iterations a second one is not worth its time.
+        anew = iteration == 1 and options.hmm_iterations > 2
+        counts = _expect(model, live, cells, work, options, engine, monitor, anew)
+        model = model.reestimate(counts, options.jump_strength)
         if monitor.iterated(counts.log_likelihood).converged:
             break
-    return model.with_lexicon(replace(model.lexicon, evidence=None))
+    return model
 
 
 def _first_counts(
@@ -55,8 +57,8 @@ def _first_counts(
     options: Any,
     engine: Threads,
     monitor: Monitor,
-) -> JointHMM:
-    """EM with agreement for IBM Model 1; its last counts, and what it believed of each cell, are where the HMM starts."""
+) -> tuple[JointHMM, list[Live]]:
+    """EM with agreement for IBM Model 1; its last counts, and its live cells, are where the HMM starts."""
     lexicon.smoothing = Smoothing(additive=1e-5)
     collapsed = CollapsedLexicon.of(
         cells.slots, vocabularies, LexiconPriors(options.alpha, (options.head_stems, options.tail_stems))
@@ -70,38 +72,43 @@ def _first_counts(
         )
     jumps = WordJumps.local(len(vocabularies[0])), WordJumps.local(len(vocabularies[1]))
     # Power 1 here: IBM Model 1 has no context that could tell a right one-to-many link from a wrong one.
-    model = JointHMM(collapsed, jumps, None, options.null, power=1.0)
-    evidence: dict[int, Evidence] = {}
-    wins = np.zeros((spelling_kernels.BINS, 2))
-    counted = 0
-
-    def remember(block: Block, view: Workspace, engine: Threads) -> None:
-        nonlocal counted
-        evidence[block.first] = model.settle(Evidence.none(block), cells, block, view, engine)[0]
-        agree(block, view, engine)
-        if options.spelling and counted < SPELLING_CELLS:
-            counted += block.cells
-            _measure_spellings(cells, block, collapsed.spelling, view, wins)
-
+    model = JointHMM(collapsed, jumps, None, options.null, power=1.0, share=options.share)
     ibm1 = IBM1(lexicon)
     work = Workspace.for_cells(cells)
     iterations = max(options.ibm1_iterations, 1)  # the HMM cannot start from nothing
     monitor.begin(ibm1.name, iterations, len(cells.pieces))
-    for iteration in range(iterations):
-        last = iteration == iterations - 1
-        expected = em.expect(ibm1, cells, work, engine, monitor, remember if last else agree)
+    for _ in range(iterations - 1):
+        expected = em.expect(ibm1, cells, work, engine, monitor, agree)
         monitor.iterated(expected.log_likelihood)
-        if not last:
-            ibm1 = ibm1.reestimate(expected, engine)
-    counts = expected.lexicon
+        ibm1 = ibm1.reestimate(expected, engine)
+
+    counts = CollapsedCounts.zeros(cells.slots)
+    lives: list[Live] = []
+    wins = np.zeros((spelling_kernels.BINS, 2))
+    measured = 0
+    log_likelihood = np.zeros(2)
+    for block in cells:
+        view = work.view(block)
+        ibm1.lexicon.gather(cells, block, view, engine)
+        log_likelihood += ibm1.posteriors(cells, block, view, engine)[0].sum(axis=0)
+        live, values = Live.select(cells, block, view, options.share, engine)
+        model.settle(live, values, cells, block, view, engine, keep=0.0)
+        counts.add(live, cells, block, view, engine)
+        if not options.leave_one_out:
+            live.count[:] = 0.0
+        lives.append(live)
+        if options.spelling and measured < SPELLING_CELLS:
+            measured += block.cells
+            agree(block, view, engine)
+            _measure_spellings(cells, block, collapsed.spelling, view, wins)
+        monitor.worked(block.last - block.first)
+    monitor.iterated(log_likelihood)
     if options.spelling:
         collapsed.calibrate(wins[:, 0] / np.maximum(wins[:, 1], 1.0))
-    slots = np.ascontiguousarray(counts.slots[:, 0])
-    model.lexicon = collapsed.with_counts(slots, (counts.null_forward, counts.null_reverse))
-    model.lexicon.evidence = evidence
+    model.lexicon = collapsed.with_counts(counts.slots, (counts.null_forward, counts.null_reverse))
     lexicon.table = np.empty((0, 2), np.float32)  # callers still hold the lexicon; its table is not needed any more
     model.fertility, model.power = fertility, options.agreement_power
-    return model
+    return model, lives
 
 
 def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Workspace, wins: np.ndarray) -> None:
@@ -119,21 +126,37 @@ def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Works
     )
 
 
-def _iterate(
-    model: JointHMM, cells: Cells, work: Workspace, jump_strength: float, engine: Threads, monitor: Monitor
-) -> tuple[JointHMM, JointCounts]:
+def _expect(
+    model: JointHMM,
+    lives: list[Live],
+    cells: Cells,
+    work: Workspace,
+    options: Any,
+    engine: Threads,
+    monitor: Monitor,
+    anew: bool,
+) -> JointCounts:
+    """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped.
+
+    With `anew` live cells are chosen again: IBM Model 1 did it first, and an HMM's lexicon knows better.
+    """
     counts = model.zero_counts(cells)
-    known = model.lexicon.evidence
-    assert known is not None
-    evidence: dict[int, Evidence] = {}
-    for block in cells:
+    for number, block in enumerate(cells):
         view = work.view(block)
+        live = lives[number]
+        if anew:
+            model.lexicon.gather(cells, block, view, engine)
+            live, _ = Live.select(cells, block, view, GENEROUS * options.share, engine)
+            live.carry_over(lives[number])
         moves = Moves.room(block.rows), Moves.room(block.columns)
-        model.lexicon.gather(cells, block, view, engine)
-        scores = model.infer(cells, block, view, engine, moves, counts.ends)
-        found, beliefs = model.settle(known.pop(block.first), cells, block, view, engine)  # each is read once
-        model.count(counts, cells, block, view, found, moves, beliefs, engine)
+        values = model.lexicon.gather_live(live, cells, block, engine)
+        scores = model.infer(live, values, cells, block, view, engine, moves, counts.ends)
+        live, values = live.narrowed(values, block, options.share, engine)
+        beliefs = model.settle(live, values, cells, block, view, engine)
+        model.count(counts, live, cells, block, view, moves, beliefs, engine)
+        if not options.leave_one_out:
+            live.count[:] = 0.0
         counts.log_likelihood += scores.sum(axis=0)
-        evidence[block.first] = found
+        lives[number] = live
         monitor.worked(block.last - block.first)
-    return model.reestimate(counts, evidence, jump_strength), counts
+    return counts

@@ -1,0 +1,212 @@
+"""Live cells: which they are, forward-backward over them against enumeration, what they leave for the next iteration."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dovetail.bitext.cells import lay_out
+from dovetail.bitext.corpus import Bitext
+from dovetail.engines import Threads
+from dovetail.kernels import live_hmm
+from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
+from dovetail.models.joint_hmm import JointHMM, Moves
+from dovetail.models.lexicon import Workspace
+from dovetail.models.live import Live
+from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
+
+ENGINE = Threads(1)
+
+
+def text(random, pairs=3, longest=4):
+    """Pairs of words a, b, c ..., laid out."""
+    words = [[chr(97 + w) for w in range(5)], [chr(112 + w) for w in range(5)]]
+    chosen = [
+        tuple([str(word) for word in random.choice(side, random.integers(1, longest + 1))] for side in words)
+        for _ in range(pairs)
+    ]
+    bitext = Bitext.from_pairs(chosen)
+    source, target = bitext.source, bitext.target
+    sizes = len(source.vocabulary), len(target.vocabulary)
+    return bitext, lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, ENGINE)
+
+
+def joint(random, bitext, fertility=None, power=0.75):
+    """A joint HMM with made-up jumps and NULLs."""
+    vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
+    sizes = [len(vocabulary) for vocabulary in vocabularies]
+
+    def jumps(words):
+        return WordJumps(
+            random.uniform(0.1, 1, (words, BINS)).astype(np.float32),
+            np.ones(BINS, np.float32),
+            random.uniform(0.1, 1, POSITIONS),
+            random.uniform(0.1, 1, POSITIONS),
+        )
+
+    lexicon = CollapsedLexicon(
+        None,
+        None,
+        None,
+        None,
+        vocabularies,
+        (sizes[0], sizes[1]),
+        LexiconPriors(),
+        [],
+        None,
+        None,
+        random.uniform(0.1, 1, sizes[1]).astype(np.float32),
+        random.uniform(0.1, 1, sizes[0]).astype(np.float32),
+    )
+    return JointHMM(lexicon, (jumps(sizes[0]), jumps(sizes[1])), fertility, 0.2, power, 0.0)
+
+
+def enumerated(emission, nulls, p0, jumps, words):
+    """Posteriors (S, T), moves (S, bins) and log-likelihood of one direction, from all (S + 1) ** T alignments."""
+    S, T = emission.shape
+    bins = bins_of(S)
+    table = np.array([[jumps.weights[words[a], bins[S + b - a]] for b in range(S)] for a in range(S)], np.float64)
+    table /= table.sum(axis=1, keepdims=True)
+    first = np.array([jumps.start[min(s, POSITIONS - 1)] for s in range(S)])
+    last = np.array([jumps.end[min(S - 1 - s, POSITIONS - 1)] for s in range(S)])
+    first, last = first / first.sum(), last / last.sum()
+    posterior, moves, total = np.zeros((S, T)), np.zeros((S, BINS)), 0.0
+    for alignment in product(range(-1, S), repeat=T):
+        weight, position, steps = 1.0, -1, []
+        for t, s in enumerate(alignment):
+            if s < 0:
+                weight *= p0 * nulls[t]
+                continue
+            weight *= (1 - p0) * emission[s, t] * (first[s] if position < 0 else table[position, s])
+            if position >= 0:
+                steps.append((position, bins[S + s - position]))
+            position = s
+        weight *= last.mean() if position < 0 else last[position]
+        total += weight
+        for t, s in enumerate(alignment):
+            if s >= 0:
+                posterior[s, t] += weight
+        for step in steps:
+            moves[step] += weight
+    return posterior / total, moves / total, np.log(total)
+
+
+@given(seed=st.integers(0, 10_000), share=st.sampled_from([0.0, 0.2, 0.5]))
+@settings(deadline=None, max_examples=25)
+def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(seed, share):
+    random = np.random.default_rng(seed)
+    bitext, cells = text(random)
+    model = joint(random, bitext)
+    (block,) = cells
+    work = Workspace.for_cells(cells)
+    view = work.view(block)
+    view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 3).astype(np.float32)
+    dense = view.forward.copy(), view.reverse.copy()
+    live, values = Live.select(cells, block, view, share, ENGINE)
+    moves = Moves.room(block.rows), Moves.room(block.columns)
+    ends = np.zeros((2, 2, 2, POSITIONS))
+    scores = model.infer(live, values, cells, block, view, ENGINE, moves, ends)
+    live.fill(values, block, view, ENGINE)
+    row = column = cell = 0
+    for piece, (I, J) in enumerate(bitext.lengths):
+        emissions = [part[cell : cell + I * J].reshape(I, J).astype(np.float64) for part in dense]
+        alive = emissions[0] >= share * emissions[0].sum(axis=0, keepdims=True) * (1 - 1e-6)
+        alive |= emissions[1] >= share * emissions[1].sum(axis=1, keepdims=True) * (1 - 1e-6)
+        source, target = (
+            side.ids[side.offsets[piece] : side.offsets[piece + 1]] for side in (bitext.source, bitext.target)
+        )
+        for direction, (words, others) in enumerate(((source, target), (target, source))):
+            emission = np.where(alive, emissions[direction], 0.0)
+            nulls = (model.lexicon.null_forward, model.lexicon.null_reverse)[direction][others]
+            expected, steps, score = enumerated(
+                emission.T if direction else emission, nulls, model.null, model.jumps[direction], words
+            )
+            found = (view.forward, view.reverse)[direction][cell : cell + I * J].reshape(I, J)
+            assert (found.T if direction else found) == pytest.approx(expected, abs=2e-4)
+            token = (row, column)[direction]
+            assert moves[direction].by_bin[token : token + len(words)] == pytest.approx(steps, abs=2e-4)
+            assert scores[piece, direction] == pytest.approx(score, abs=2e-3)
+        row, column, cell = row + I, column + J, cell + I * J
+
+
+@given(seed=st.integers(0, 10_000), share=st.floats(0.01, 0.9))
+@settings(deadline=None, max_examples=25)
+def test_live_cells_have_their_share_of_a_column_or_a_row_and_no_others_do(seed, share):
+    random = np.random.default_rng(seed)
+    bitext, cells = text(random)
+    (block,) = cells
+    view = Workspace.for_cells(cells).view(block)
+    view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
+    live, values = Live.select(cells, block, view, share, ENGINE)
+    marked = np.zeros(block.cells, bool)
+    cell = row = 0
+    for I, J in bitext.lengths:
+        forward, reverse = (part[cell : cell + I * J].reshape(I, J) for part in (view.forward, view.reverse))
+        alive = (forward / forward.sum(axis=0) >= share) | (reverse / reverse.sum(axis=1, keepdims=True) >= share)
+        marked[cell : cell + I * J] = alive.ravel()
+        columns = [list(live.column[live.start[row + i] : live.start[row + i + 1]]) for i in range(I)]
+        assert columns == [list(np.flatnonzero(alive[i])) for i in range(I)]
+        cell, row = cell + I * J, row + I
+    assert (values.forward == view.forward[marked]).all()
+    assert (values.reverse == view.reverse[marked]).all()
+    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))
+    source = np.repeat(bitext.source.ids, np.diff(live.start))
+    assert (owner[live.slot] == source).all()
+
+
+def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_rest():
+    random = np.random.default_rng(1)
+    _, cells = text(random, pairs=5)
+    (block,) = cells
+    view = Workspace.for_cells(cells).view(block)
+    view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
+    everything, values = Live.select(cells, block, view, 0.0, ENGINE)
+    assert len(everything) == block.cells
+    few, kept = everything.narrowed(values, block, 0.4, ENGINE)
+    chosen, expected = Live.select(cells, block, view, 0.4, ENGINE)
+    assert 0 < len(few) < len(everything)
+    assert (few.column == chosen.column).all()
+    assert (few.start == chosen.start).all()
+    assert (kept.forward == expected.forward).all()
+    few.count[:] = np.arange(1, len(few) + 1)
+    few.forward_message[:] = 2.0
+    everything.carry_over(few)
+    assert sorted(everything.count[everything.count > 0]) == list(range(1, len(few) + 1))
+    assert (everything.forward_message == np.where(everything.count > 0, 2.0, 1.0)).all()
+
+
+@pytest.mark.parametrize("power", [1.0, 0.75, 0.5, 0.0])
+def test_a_link_counts_as_far_as_both_directions_believe_in_it_and_nulls_get_the_rest(power):
+    random = np.random.default_rng(2)
+    bitext, cells = text(random)
+    (block,) = cells
+    view = Workspace.for_cells(cells).view(block)
+    view.forward[:], view.reverse[:] = random.uniform(0.02, 0.25, (2, block.cells)).astype(np.float32)
+    live, values = Live.select(cells, block, view, 0.0, ENGINE)
+    joint(random, bitext, power=power).settle(live, values, cells, block, view, ENGINE)
+    both = values.forward.astype(np.float64) * values.reverse
+    expected = both**power if power else (values.forward + values.reverse) / 2
+    assert live.count == pytest.approx(np.where(expected > 1e-3, expected, 0.0), rel=1e-4)
+    for i in range(block.rows):
+        left = 1.0 - expected[live.start[i] : live.start[i + 1]].sum()
+        assert view.null_reverse[i] == pytest.approx(max(left, 0.0), abs=1e-5)
+    counts = CollapsedCounts.zeros(cells.slots)
+    counts.add(live, cells, block, view, ENGINE)
+    assert counts.slots.sum() == pytest.approx(live.count.sum(), rel=1e-5)
+    assert counts.slots == pytest.approx(np.bincount(live.slot, live.count, len(cells.slots)), abs=1e-5)
+
+
+@given(seed=st.integers(0, 1000), S=st.integers(1, 60))
+@settings(deadline=None, max_examples=30)
+def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed, S):
+    random = np.random.default_rng(seed)
+    jumps = WordJumps(random.uniform(0.1, 1, (3, BINS)).astype(np.float32), None, None, None)
+    words = random.integers(0, 3, S).astype(np.int32)
+    bins, exits = bins_of(S), np.empty(S, np.float32)
+    live_hmm.exit_chances(words, 0, S, jumps.weights, jumps.sums, bins, *bin_limits(), exits)
+    expected = [sum(jumps.weights[words[a], bins[S + b - a]] for b in range(S)) for a in range(S)]
+    assert 1 / exits == pytest.approx(np.array(expected), rel=1e-4)
