@@ -1,3 +1,4 @@
+# Tests of the pages need a browser (Debian's chromium); where there is none they are skipped, and pytest's last lines say so.
 # `make demo` and `make test` set up what they need: a virtual environment in the tree, nothing outside it.
 PYTHON ?= python3
 VENV := .venv

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -15,3 +17,31 @@ def shared_data() -> Path:
     if not SHARED.is_dir():
         pytest.skip("needs the real bitexts in ../shared/data, which are not part of the project")
     return SHARED
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+NO_BROWSER = "needs a browser: install Debian's chromium (apt-get install chromium)"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium without a window.  Where there is none the test is skipped; with DOVETAIL_REQUIRE_BROWSER it fails."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        if os.environ.get("DOVETAIL_REQUIRE_BROWSER"):
+            pytest.fail(f"DOVETAIL_REQUIRE_BROWSER is set, but this test {NO_BROWSER}")
+        pytest.skip(NO_BROWSER)
+    sync_api = pytest.importorskip("playwright.sync_api")
+    # In a container one is root and /dev/shm is small; nothing but our own pages is opened.
+    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """Say once, and clearly, that pages were not looked at."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", []) if NO_BROWSER in str(report.longrepr)]
+    if skipped:
+        terminalreporter.write_sep("!", f"{len(skipped)} browser tests skipped: this {NO_BROWSER}", yellow=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         constraints,
     )
     from dovetail.recipes import Options, Recipe
+    from dovetail.report.plots import plot_curve, plot_matrix
     from dovetail.training.monitor import Progress
 
 __version__ = "0.1.0"
@@ -56,6 +57,8 @@ _HOMES = {
     "compare": "dovetail.evaluation",
     "constraints": "dovetail.models.constraints",
     "evaluate": "dovetail.evaluation",
+    "plot_curve": "dovetail.report.plots",
+    "plot_matrix": "dovetail.report.plots",
     "precision_recall_curve": "dovetail.evaluation",
     "read_alignments": "dovetail.alignments.formats",
     "read_bitext": "dovetail.bitext.corpus",
@@ -87,6 +90,8 @@ __all__ = [
     "compare",
     "constraints",
     "evaluate",
+    "plot_curve",
+    "plot_matrix",
     "precision_recall_curve",
     "read_alignments",
     "read_bitext",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import index
 from os import PathLike
 from typing import Any
@@ -129,7 +130,9 @@ class Aligner:
         if bitext is self._bitext and self._cells is not None:
             monitor.begin("align", 1, len(self._cells.pieces))
             model = self._decodable(self.model, bitext, self._cells)
-            return self._align_cells(bitext, self._cells, model, monitor)
+            result = self._align_cells(bitext, self._cells, model, monitor)
+            result.text = bitext.text
+            return result
         monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
         words = self._words(bitext)
         parts = []
@@ -138,7 +141,9 @@ class Aligner:
             cells = self._lay_out(part)
             model = self._decodable(self._transferred(cells, words), part, cells)
             parts.append(self._align_cells(part, cells, model, monitor))
-        return Alignments.concatenate(parts)
+        result = Alignments.concatenate(parts)
+        result.text = bitext.text  # only to show the words in a notebook
+        return result
 
     def align_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment:
         """Align one pair, given as tokens or as strings that are cut as the training text was."""
@@ -282,13 +287,14 @@ class Aligner:
         warm_start: Aligner | str | PathLike[str] | None,
         dictionary: Mapping[tuple[str, str], float] | None,
     ) -> Start:
-        lexicon, jumps = Lexicon.uniform(cells.slots, Smoothing()), None
+        lexicon, jumps, warm = Lexicon.uniform(cells.slots, Smoothing()), None, None
         if warm_start is not None:
             other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
             other._require_model()
             words = other._words(bitext)
             lexicon = lexicon.primed_by(other._compacted().lexicon, words, self.engine)
             jumps = other.model.jumps if isinstance(other.model, HMM) else None
+            warm = partial(other._transferred, cells, words)
         if dictionary:
             source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
             for pair, probability in dictionary.items():
@@ -299,7 +305,7 @@ class Aligner:
                     )
             numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
             lexicon = lexicon.primed_by_dictionary([entry for entry in numbers if min(entry[:2]) >= 0])
-        return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps)
+        return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps, warm=warm)
 
     def _align_cells(self, bitext: Bitext, cells: Cells, model: Any, monitor: Monitor) -> Alignments:
         kind = decoders[self.recipe.decoder]

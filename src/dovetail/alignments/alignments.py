@@ -22,6 +22,7 @@ class Alignment:
     source_length: int
     target_length: int
     details: dict[str, Any] = field(default_factory=dict)
+    text: tuple[Any, int] | None = field(default=None, repr=False, compare=False)  # where its words are, to be shown
 
     def __len__(self) -> int:
         return len(self.links)
@@ -31,6 +32,23 @@ class Alignment:
 
     def __str__(self) -> str:
         return " ".join(f"{i}-{j}" for i, j in self.links)
+
+    def words(self) -> tuple[list[str], list[str]]:
+        """The pair's words where its text is known, else the numbers of their places."""
+        if self.text is None:
+            return [str(i) for i in range(self.source_length)], [str(j) for j in range(self.target_length)]
+        text, n = self.text
+        sides = text.source(n), text.target(n)
+        source, target = ([raw[start:end] for start, end in spans] for raw, spans in sides)
+        return source, target
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the words with curves between them, and the matrix."""
+        from dovetail import markup
+
+        probabilities = dict(zip(self.links, self.probabilities, strict=True))
+        words = self.words()
+        return markup.curves(*words, probabilities) + markup.matrix(*words, probabilities)
 
 
 class Alignments(Sequence[Alignment]):
@@ -58,6 +76,8 @@ class Alignments(Sequence[Alignment]):
         self.source_lengths = source_lengths
         self.target_lengths = target_lengths
         self.details = {} if details is None else details
+        self.text: Any = None  # where the words are (`formats_text.Text`), if anybody said; first_pair is our pair 0
+        self.first_pair = 0
 
     @classmethod
     def from_links(
@@ -128,7 +148,7 @@ class Alignments(Sequence[Alignment]):
                 raise ValueError("alignments are sliced in order, without a step")
             stop = max(start, stop)
             low, high = self.offsets[start], self.offsets[stop]
-            return Alignments(
+            part = Alignments(
                 self.offsets[start : stop + 1] - low,
                 self.source[low:high],
                 self.target[low:high],
@@ -137,6 +157,8 @@ class Alignments(Sequence[Alignment]):
                 self.target_lengths[start:stop],
                 {name: values[start:stop] for name, values in self.details.items()},
             )
+            part.text, part.first_pair = self.text, self.first_pair + start
+            return part
         n = range(len(self))[index]
         low, high = self.offsets[n], self.offsets[n + 1]
         return Alignment(
@@ -145,6 +167,7 @@ class Alignments(Sequence[Alignment]):
             int(self.source_lengths[n]),
             int(self.target_lengths[n]),
             {name: _plain(values[n]) for name, values in self.details.items()},
+            None if self.text is None else (self.text, self.first_pair + n),
         )
 
     def swapped(self) -> Alignments:
@@ -163,6 +186,24 @@ class Alignments(Sequence[Alignment]):
 
     def __repr__(self) -> str:
         return f"<Alignments: {len(self):,} pairs, {len(self.source):,} links>"
+
+    def _repr_html_(self, rows: int = 10) -> str:
+        """For notebooks: a table of the first pairs."""
+        from dovetail import markup
+
+        shown = [self[n] for n in range(min(rows, len(self)))]
+        columns = ["pair", "source", "target", "links"]
+        cells = [
+            [f"{self.first_pair + n}", *(" ".join(side) for side in pair.words()), str(pair)]
+            for n, pair in enumerate(shown)
+        ]
+        if self.text is None:
+            columns = ["pair", "words", "links"]
+            cells = [
+                [row[0], f"{p.source_length} × {p.target_length}", row[3]] for row, p in zip(cells, shown, strict=True)
+            ]
+        more = f", the first {len(shown)} of them" if len(shown) < len(self) else ""
+        return markup.table(columns, cells, f"{len(self):,} pairs, {len(self.source):,} links{more}")
 
 
 def _plain(value: Any) -> Any:

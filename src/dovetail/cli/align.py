@@ -64,6 +64,12 @@ if TYPE_CHECKING:
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
 @click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
 @click.option(
+    "--constraints",
+    "constraints_file",
+    metavar="FILE",
+    help="Constraints on posteriors for recipes that project, as JSON.",
+)
+@click.option(
     "--development-gold",
     metavar="FILE",
     help="Gold links of some of the pairs: training stops by them, and they choose the threshold.",
@@ -106,15 +112,19 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
+    from dovetail.models.constraints import read_constraints
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
     changes |= _settings(values["settings"])
-    if values["load"] and any(values[name] for name in ("save", "warm_start", "dictionary", "development_gold")):
+    if values["load"] and any(
+        values[name] for name in ("save", "warm_start", "dictionary", "constraints_file", "development_gold")
+    ):
         raise click.UsageError(
-            "--load aligns with a finished model: --save, --warm-start, --dictionary and --development-gold need training."
+            "--load aligns with a finished model: --save, --warm-start, --dictionary, --constraints and --development-gold"
+            " need training."
         )
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
@@ -145,6 +155,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     callback,
                     warm_start=values["warm_start"],
                     dictionary=dictionary,
+                    constraints=read_constraints(values["constraints_file"]) if values["constraints_file"] else (),
                     development=development,
                 )
             if values["save"]:

@@ -70,6 +70,20 @@ class Score:
             f"F1 {100 * self.f1:.1f} | {self.sentences:,} pairs, {self.links:,} links | sig: {self.signature}"
         )
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the metrics with their intervals, where there are any."""
+        from dovetail import markup
+
+        rows = []
+        for name in metrics:
+            interval = self.intervals.get(name)
+            spread = "" if interval is None else f"{100 * interval.low:.2f} – {100 * interval.high:.2f}"
+            rows.append([name, f"{100 * self._value(name):.2f}", spread])
+        columns = ["metric", "per cent", "95 per cent interval"] if self.intervals else ["metric", "per cent"]
+        cells = [row[: len(columns)] for row in rows]
+        caption = f"{self.sentences:,} pairs, {self.links:,} links, {self.sure:,} sure and {self.possible:,} possible"
+        return markup.table(columns, cells, f"{caption} | {self.signature}")
+
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
         result: dict[str, Any] = {name: self._value(name) for name in metrics}

@@ -1,0 +1,113 @@
+// The page of `dovetail serve`: what is typed goes to POST /align, what comes back is drawn.
+
+import { drawLegend, drawPanels } from "./panels.js";
+import { element } from "./words.js";
+
+const PAUSE = 200; // milliseconds without a key before the server is asked
+const field = (id) => document.getElementById(id);
+const { models } = JSON.parse(field("data").textContent);
+const live = { threshold: null, baseline: null, answer: null, panels: null, asked: 0, timer: 0 };
+
+async function ask() {
+  const source = field("source").value, target = field("target").value;
+  const address = new URLSearchParams({ source, target });
+  history.replaceState(null, "", source || target ? `#${address}` : "#");
+  if (!source.trim() || !target.trim()) {
+    live.answer = null;
+    field("panels").replaceChildren();
+    return tell(source.trim() || target.trim() ? "Waiting for the other sentence." : "Type or paste a sentence and its translation.");
+  }
+  const mine = ++live.asked, began = performance.now();
+  try {
+    const response = await fetch("/align", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ source, target, posteriors: true }),
+    });
+    const answer = await response.json();
+    if (mine !== live.asked) return; // something newer was typed
+    if (!response.ok) return tell(`${answer.error}. ${answer.remedy ?? ""}`, true);
+    live.answer = answer;
+    tell(`Aligned in ${Math.round(performance.now() - began)} ms.`);
+    drawAnswer();
+  } catch {
+    if (mine === live.asked) tell("The server does not answer. Is dovetail serve still running?", true);
+  }
+}
+
+function tell(text, bad = false) {
+  field("status").textContent = text;
+  field("status").classList.toggle("bad", bad);
+}
+
+function drawAnswer() {
+  if (!live.answer) return;
+  const pairs = live.answer.models.map(answered);
+  const sameWords = (a, b) => a.source.join("\0") === b.source.join("\0") && a.target.join("\0") === b.target.join("\0");
+  const base = live.baseline === null ? null : pairs[live.baseline];
+  const before = base && new Map(base.cells.map((cell) => [`${cell.i}-${cell.j}`, cell.p]));
+  const shown = pairs.map((pair, s) => ({
+    name: live.answer.models[s].name,
+    facts: factsOf(live.answer.models[s], pair),
+    pair,
+    before: base && s !== live.baseline && sameWords(base, pair) ? before : null,
+  }));
+  live.panels = drawPanels(field("panels"), shown, field("reading"));
+  drawLegend(field("legend"), { gold: false, difference: base !== null, graded: true });
+}
+
+function answered(model) {
+  const taken = new Set(model.links.map(([i, j]) => `${i}-${j}`));
+  const cells = [];
+  model.posteriors.forEach((row, i) =>
+    row.forEach((p, j) => {
+      const given = taken.has(`${i}-${j}`);
+      if (p < 0.01 && !given) return;
+      cells.push({ i, j, p, taken: live.threshold === null ? given : p > live.threshold / 100, kind: "plain" });
+    }),
+  );
+  const unseen = { source: new Set(model.unseen_source), target: new Set(model.unseen_target) };
+  return { source: model.source, target: model.target, cells, missed: [], gold: null, unseen };
+}
+
+function factsOf(model, pair) {
+  const parts = [`${pair.cells.filter((cell) => cell.taken).length} links`];
+  if (model.certified !== undefined) parts.push(model.certified ? "proved optimal" : "not certified");
+  const unseen = model.unseen_source.length + model.unseen_target.length;
+  if (unseen) parts.push(`${unseen} words never seen`);
+  return parts.join(" · ");
+}
+
+function setLiveThreshold(threshold) {
+  live.threshold = threshold;
+  field("threshold-value").textContent = threshold === null ? "as decoded" : (threshold / 100).toFixed(2);
+  field("threshold-box").classList.toggle("given", threshold === null);
+  drawAnswer();
+}
+
+for (const id of ["source", "target"]) {
+  field(id).addEventListener("input", () => {
+    clearTimeout(live.timer);
+    live.timer = setTimeout(ask, PAUSE);
+  });
+}
+field("typed").addEventListener("submit", (event) => event.preventDefault());
+field("swap").addEventListener("click", () => {
+  [field("source").value, field("target").value] = [field("target").value, field("source").value];
+  ask();
+});
+field("threshold").addEventListener("input", (event) => setLiveThreshold(Number(event.target.value)));
+field("as-given").addEventListener("click", () => setLiveThreshold(null));
+field("baseline").append(element("option", { value: "" }, "–"), ...models.map((name, s) => element("option", { value: s }, name)));
+field("baseline-box").hidden = models.length < 2;
+field("baseline").addEventListener("change", (event) => {
+  live.baseline = event.target.value === "" ? null : Number(event.target.value);
+  drawAnswer();
+});
+window.addEventListener("resize", () => live.panels?.again());
+
+const typedBefore = new URLSearchParams(location.hash.slice(1));
+for (const id of ["source", "target"]) field(id).value = typedBefore.get(id) ?? "";
+setLiveThreshold(null);
+ask();
+field("source").focus();

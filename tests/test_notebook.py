@@ -1,0 +1,167 @@
+"""What alignments and scores show of themselves in a notebook, and the figures for papers."""
+
+from __future__ import annotations
+
+import re
+import sys
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dovetail import (
+    Aligner,
+    Alignments,
+    Bitext,
+    Gold,
+    InputError,
+    evaluate,
+    plot_curve,
+    plot_matrix,
+    precision_recall_curve,
+)
+
+mpl.use("Agg")
+
+NASTY = ["<script>alert(1)</script>", "a&b", "\"'>", "\u202eevil", "x" * 100]
+
+
+def parsed(html):
+    """As XML, which is stricter than HTML: an unescaped word would not pass, or be an element of its own."""
+    return ElementTree.fromstring(f"<div>{html.replace(chr(0), '')}</div>")
+
+
+def tags(html):
+    return {element.tag.rpartition("}")[2] for element in parsed(html).iter()}
+
+
+@pytest.fixture(scope="module")
+def aligned():
+    bitext = Bitext.from_pairs([("the house", "la maison"), ("the sea", "la mer"), ("house", "maison")] * 4)
+    return Aligner("ibm1").fit(bitext).align(bitext)
+
+
+def test_an_alignment_shows_its_words_links_and_matrix(aligned):
+    pair = aligned[0]
+    html = pair._repr_html_()
+    assert [element.text for element in parsed(html).iter() if element.tag.endswith("text")] == [
+        *("the", "house", "la", "maison"),
+        *("the", "house", "la", "maison"),
+    ]
+    assert len(re.findall("<circle", html)) == len(pair)
+    assert len(re.findall(r"<path d='M[^']*C", html)) == len(pair)
+
+
+def test_an_alignment_without_text_shows_places():
+    pair = Alignments.from_links([[(0, 1)]], lengths=[(1, 2)])[0]
+    assert pair.words() == (["0"], ["0", "1"])
+    assert ">1</text>" in pair._repr_html_()
+
+
+def test_alignments_show_a_table_of_their_first_pairs(aligned):
+    html = aligned._repr_html_()
+    assert html.count("<tr>") == 11
+    assert "12 pairs" in html
+    assert "the first 10 of them" in html
+    assert "la maison" in html
+    assert f"<bdi>{aligned[0]}</bdi>" in html
+    assert aligned[2:4]._repr_html_().count("<tr>") == 3
+    assert aligned[1:][1].words() == (["house"], ["maison"]), "a part still knows its words"
+    assert "2 × 3" in Alignments.from_links([[]], lengths=[(2, 3)])._repr_html_()
+
+
+def test_circles_have_the_area_of_their_probability():
+    html = Alignments.from_links([[(0, 0), (1, 1)]], [[1.0, 0.25]], [(2, 2)])[0]._repr_html_()
+    first, second = (float(r) for r in re.findall(r"r='([\d.]+)'", html))
+    assert (second / first) ** 2 == pytest.approx(0.25, rel=0.01)
+
+
+def test_sentences_from_right_to_left_run_from_the_right():
+    bitext = Bitext.from_pairs([(["הבית", "הגדול"], ["the", "house"]), (["the", "house"], ["הבית", "הגדול"])])
+    result = Aligner("ibm1").fit(bitext).align(bitext)
+    for pair, down in zip(result, ((True, False), (False, True)), strict=True):
+        places = [float(x) for x in re.findall(r"<text x='([\d.]+)' y='\d+' text-anchor='middle'", pair._repr_html_())]
+        assert [places[0] > places[1], places[2] > places[3]] == list(down)
+        columns = [float(x) for x in re.findall(r"translate\(([\d.]+),", pair._repr_html_())]
+        assert (columns[0] > columns[1]) == down[1]
+
+
+def test_a_score_shows_its_metrics_and_intervals():
+    gold = Gold.from_links([[(0, 0)], [(0, 0)]])
+    links = Alignments.from_links([[(0, 0)], [(0, 1)]], lengths=[(1, 2)] * 2)
+    html = evaluate(links, gold)._repr_html_()
+    assert "<td style='text-align:left'><bdi>aer</bdi></td><td style='text-align:left'><bdi>50.00</bdi></td>" in html
+    assert "interval" not in html
+    assert "95 per cent interval" in evaluate(links, gold, bootstrap=100)._repr_html_()
+
+
+def test_words_are_text_in_a_notebook_too():
+    bitext = Bitext.from_pairs([(NASTY, NASTY[::-1])])
+    result = Aligner("ibm1").fit(bitext).align(bitext)
+    for shown in (result._repr_html_(), result[0]._repr_html_()):
+        assert "<script" not in shown
+        assert not {"script", "img", "b"} & tags(shown)
+    assert "unicode-bidi:isolate" in result[0]._repr_html_()
+    assert "<bdi>" in result._repr_html_()
+
+
+@given(
+    st.lists(st.text(st.characters(blacklist_categories=["Cc", "Cs", "Cn", "Co"]), min_size=1), min_size=1, max_size=4)
+)
+def test_any_words_give_well_formed_pictures(words):
+    from dovetail import markup
+
+    links = {(i, 0): 0.5 for i in range(len(words))}
+    assert tags(markup.matrix(words, words, links)) <= {"div", "svg", "path", "text", "circle", "title"}
+    assert tags(markup.curves(words, words, links)) <= {"div", "svg", "path", "text"}
+    cells = [element.text for element in parsed(markup.table(["w"], [[word] for word in words])).iter("bdi")]
+    assert cells == words
+
+
+def test_plot_matrix_draws_circles_and_squares():
+    posteriors = np.array([[1.0, 0.0], [0.25, 0.5]])
+    axes = plot_matrix(["a", "$b"], ["x", "y"], posteriors, sure=[(0, 0)], possible=[(1, 1)])
+    circles = [patch for patch in axes.patches if isinstance(patch, mpl.patches.Circle)]
+    squares = [patch for patch in axes.patches if isinstance(patch, mpl.patches.Rectangle)]
+    assert sorted(circle.radius**2 / 0.42**2 for circle in circles) == pytest.approx([0.25, 0.5, 1.0])
+    assert [square.get_edgecolor()[3] for square in squares] == [1, 0], "the sure one has a border"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", r"\$b"]
+    axes.figure.canvas.draw()
+
+
+def test_plot_matrix_shows_a_difference_in_green_and_red():
+    axes = plot_matrix(["a"], ["x", "y"], np.array([[0.9, 0.1]]), baseline=np.array([[0.2, 0.8]]))
+    circles = [patch for patch in axes.patches if isinstance(patch, mpl.patches.Circle)]
+    filled = [circle.get_facecolor() for circle in circles if circle.get_fill()]
+    assert filled[0][1] > filled[0][0], "higher: green"
+    assert filled[1][0] > filled[1][1], "lower: red"
+    assert sum(not circle.get_fill() for circle in circles) == 1, "and a ring where it was larger"
+
+
+def test_plot_matrix_refuses_other_shapes():
+    with pytest.raises(InputError, match=r"shape \(1, 1\) for 2 source and 1 target words"):
+        plot_matrix(["a", "b"], ["x"], np.ones((1, 1)))
+
+
+def test_plot_curve_draws_every_curve_with_its_threshold():
+    gold = Gold.from_links([[(0, 0), (1, 1)]])
+    links = Alignments.from_links([[(0, 0), (0, 1), (1, 1)]], [[0.9, 0.6, 0.3]], [(2, 2)])
+    curve = precision_recall_curve(links, gold)
+    axes = plot_curve({"one": curve, "two": curve}, threshold=0.5)
+    lines = axes.get_lines()
+    assert len(lines) == 4
+    assert lines[0].get_xdata().tolist() == curve.recall[1:].tolist()
+    assert lines[1].get_xydata().tolist() == [[0.5, 0.5]], "what has a probability of at least 0.5"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one", "two"]
+    assert plot_curve(curve, ax=axes) is axes
+
+
+def test_without_matplotlib_the_remedy_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"dovetail-align\[plot\]"):
+        plot_matrix(["a"], ["x"], np.ones((1, 1)))
+    with pytest.raises(InputError, match=r"dovetail-align\[plot\]"):
+        plot_curve({})

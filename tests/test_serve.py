@@ -1,0 +1,307 @@
+"""The live page: what it answers to programs and to people, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from types import SimpleNamespace
+
+import anyio
+import httpx
+import jsonschema
+import numpy as np
+import pytest
+
+from dovetail import Aligner, Bitext
+from dovetail.bitext.corpus import TextOptions
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.report.live import Limits, live_app
+
+DEMO = files("dovetail") / "data"
+COMMAND = [sys.executable, "-c", "from dovetail.cli import main; main()", "serve"]
+PAIR = {"source": "the old house", "target": "la vieille maison"}
+
+
+@pytest.fixture(scope="module")
+def aligner():
+    lines = [(DEMO / f"demo.{side}").read_text("utf-8").splitlines()[:200] for side in ("en", "fr")]
+    return Aligner("ibm1").fit(Bitext.from_pairs(zip(*lines, strict=True)))
+
+
+@pytest.fixture(scope="module")
+def models(aligner):
+    return {"one": aligner, "two": aligner}
+
+
+class Client:
+    """Asks the app without a network.  In a thread, since a browser's test has a loop of events running in this one."""
+
+    def __init__(self, app):
+        self.app = app
+
+    def request(self, method, path, **settings):
+        async def ask():
+            transport = httpx.ASGITransport(self.app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as web:
+                return await web.request(method, path, **settings)
+
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(anyio.run, ask).result()
+
+    def get(self, path, **settings):
+        return self.request("GET", path, **settings)
+
+    def post(self, path, **settings):
+        return self.request("POST", path, **settings)
+
+
+def client(models, limits=None, **settings):
+    return Client(live_app(models, limits, **settings))
+
+
+@pytest.fixture
+def web(models):
+    return client(models)
+
+
+class Slow:
+    """A model that never comes to an end, and one that breaks."""
+
+    def __init__(self, seconds=0.0):
+        self.seconds, self.text_options, self.recipe = seconds, TextOptions(), SimpleNamespace(name="slow")
+        self.source_vocabulary = self.target_vocabulary = Vocabulary([])
+
+    def align_pair(self, source, target):
+        time.sleep(self.seconds)
+        raise ZeroDivisionError
+
+
+def schema_of(web, name):
+    document = web.get("/openapi.json").json()
+    return {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+
+
+def test_a_pair_gets_the_links_of_every_model(web, aligner):
+    answer = web.post("/align", json={**PAIR, "posteriors": True})
+    assert answer.status_code == 200
+    found = answer.json()["models"]
+    expected = aligner.align_pair(["the", "old", "house"], ["la", "vieille", "maison"])
+    assert [model["name"] for model in found] == ["one", "two"]
+    assert found[0]["source"] == ["the", "old", "house"]
+    assert [tuple(link) for link in found[0]["links"]] == expected.links
+    assert found[0]["probabilities"] == pytest.approx(expected.probabilities, abs=1e-4)
+    posteriors = aligner.posteriors(["the", "old", "house"], ["la", "vieille", "maison"])
+    assert np.abs(np.array(found[0]["posteriors"]) - posteriors).max() < 1e-4
+    jsonschema.validate(answer.json(), schema_of(web, "Answers"))
+
+
+def test_words_may_come_as_lists_and_models_by_name(web):
+    answer = web.post("/align", json={"source": ["the house", "zzz"], "target": ["maison"], "models": ["two"]}).json()
+    (model,) = answer["models"]
+    assert model["name"] == "two"
+    assert model["source"] == ["the house", "zzz"]
+    assert model["unseen_source"] == [0, 1]
+    assert model["unseen_target"] == []
+    assert "posteriors" not in model
+
+
+def test_sentences_without_words_and_strange_ones_have_an_answer(web):
+    for source in ("", "   ", "\ud800 \x00 <script>", "😀" * 50, "\u202e x"):
+        answer = web.post("/align", content=json.dumps({"source": source, "target": "maison"}), headers=JSON)
+        assert answer.status_code == 200, source
+        jsonschema.validate(answer.json(), schema_of(web, "Answers"))
+
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        ("{", "not JSON"),
+        ("[1]", "not a JSON object"),
+        ("[" * 5000, "not JSON"),
+        ('{"source": "a"}', "'target' is neither"),
+        ('{"source": 1, "target": "b"}', "'source' is neither"),
+        ('{"source": ["a", 1], "target": ["b"]}', "'source' is neither"),
+        ('{"source": "a", "target": ["b"]}', "one side is a string"),
+        ('{"source": "a", "target": "b", "modles": []}', "no field 'modles'"),
+        ('{"source": "a", "target": "b", "models": ["x"]}', "no such model"),
+        ('{"source": "a", "target": "b", "models": [1]}', "'models' is not"),
+        ('{"source": "a", "target": "b", "models": "one"}', "no such model"),
+        ('{"source": "a", "target": "b", "posteriors": 1}', "'posteriors' is neither"),
+    ],
+)
+def test_requests_without_sense_are_refused_with_a_reason(web, body, complaint):
+    answer = web.post("/align", content=body, headers=JSON)
+    assert answer.status_code == 400
+    assert complaint in answer.json()["error"]
+    jsonschema.validate(answer.json(), schema_of(web, "Problem"))
+
+
+def test_what_is_not_json_is_not_read(web):
+    answer = web.post("/align", content=json.dumps(PAIR), headers={"content-type": "text/plain"})
+    assert answer.status_code == 415
+
+
+def test_large_requests_are_refused_whether_or_not_they_say_how_large_they_are(models):
+    web = client(models, Limits(request_bytes=1000))
+    body = json.dumps({"source": "a " * 2000, "target": "b"})
+    assert web.post("/align", content=body, headers=JSON).status_code == 413
+
+    async def pieces():
+        for k in range(0, len(body), 100):
+            yield body[k : k + 100].encode()
+
+    assert web.post("/align", content=pieces(), headers=JSON).status_code == 413
+    assert web.post("/align", json=PAIR).status_code == 200
+
+
+def test_long_sentences_are_refused(models):
+    answer = client(models, Limits(words=5)).post("/align", json={"source": "a " * 6, "target": "b"})
+    assert answer.status_code == 413
+    assert "6 words" in answer.json()["error"]
+
+
+def test_a_model_that_takes_too_long_is_given_up():
+    began = time.monotonic()
+    answer = client({"slow": Slow(1.5)}, Limits(seconds=0.2)).post("/align", json=PAIR)
+    assert answer.status_code == 503
+    assert "0.2 seconds" in answer.json()["error"]
+    assert time.monotonic() - began < 1.4, "the answer came before the model did"
+
+
+def test_an_accident_inside_is_a_clear_page_without_details():
+    web = client({"broken": Slow()})
+    answer = web.post("/align", json=PAIR)
+    assert answer.status_code == 500
+    assert answer.json()["error"] == "something went wrong inside"
+    assert "ZeroDivision" not in answer.text
+
+
+def test_people_get_pages_and_programs_get_json(web):
+    page = web.get("/nowhere", headers={"accept": "text/html,*/*"})
+    assert page.status_code == 404
+    assert page.headers["content-type"].startswith("text/html")
+    assert "there is nothing at this address" in page.text
+    assert web.get("/nowhere").json()["remedy"]
+    wrong = web.get("/align")
+    assert wrong.status_code == 405
+    assert wrong.headers["allow"] == "POST"
+
+
+def test_a_strange_name_for_this_machine_is_refused(models):
+    web = client(models)
+    assert web.get("/", headers={"host": "evil.example:8000"}).status_code == 421
+    assert web.get("/", headers={"host": "localhost:8000"}).status_code == 200
+    assert web.get("/", headers={"host": "[::1]:8000"}).status_code == 200
+    assert client(models, hosts=()).get("/", headers={"host": "evil.example"}).status_code == 200
+
+
+def test_every_address_is_described(web):
+    document = web.get("/openapi.json").json()
+    assert document["openapi"].startswith("3.1")
+    assert set(document["paths"]) == {"/align", "/models", "/health"}
+    for schema in document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
+    assert set(references) == set(document["components"]["schemas"])
+    jsonschema.validate(web.get("/models").json(), schema_of(web, "Models"))
+    jsonschema.validate(web.get("/health").json(), schema_of(web, "Health"))
+    jsonschema.validate(PAIR, schema_of(web, "Pair"))
+
+
+@pytest.fixture(scope="module")
+def served(aligner, tmp_path_factory):
+    """The command in a process of its own, on a free port; yields its address."""
+    place = tmp_path_factory.mktemp("model") / "demo.model"
+    aligner.save(place)
+    arguments = ["--load", f"<b>one</b>={place}", "--load", f"two={place}", "--port", "0", "--threads", "1"]
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        address = process.stdout.readline().strip()
+        assert address.startswith("http://127.0.0.1:"), process.stderr.read()
+        yield address
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+
+
+def test_it_listens_on_this_machine_only(served):
+    port = int(served.rstrip("/").rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20):
+        pass
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # no packet is sent: only asks which address would be used
+        except OSError:
+            pytest.skip("this machine has no other address")
+        other = probe.getsockname()[0]
+    if other.startswith("127."):
+        pytest.skip("this machine has no other address")
+    with pytest.raises(OSError, match=r"."):
+        socket.create_connection((other, port), timeout=2)
+
+
+def test_what_is_typed_is_aligned_at_once(browser, served):
+    from playwright.sync_api import expect
+
+    errors, dialogs, strange = [], [], []
+    page = browser.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    page.on("request", lambda request: request.url.startswith(served) or strange.append(request.url))
+    page.goto(served)
+    page.locator("#source").fill("the old house")
+    page.locator("#target").fill("la vieille maison")
+    page.wait_for_selector(".curve[data-link]", state="attached")
+    assert page.locator(".panel").count() == 2
+    assert page.locator(".panel h3 bdi").first.text_content() == "<b>one</b>"
+    assert page.locator(".line-i").first.locator(".token").all_text_contents() == ["the", "old", "house"]
+    page.locator("#source").fill("<script>alert(1)</script> <img/src=x/onerror=alert(2)> \u202e")
+    first = page.locator(".line-i .token").first
+    expect(first).to_have_text("<script>alert(1)</script>")
+    assert page.locator(".token.unseen").count() > 0
+    page.locator("#threshold").fill("99")
+    assert page.locator("#threshold-value").inner_text() == "0.99"
+    page.locator("#swap").click()
+    expect(first).to_have_text("la")
+    page.reload()
+    page.wait_for_selector(".panel", state="attached")
+    assert page.locator("#source").input_value() == "la vieille maison", "the address remembers"
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("#source").fill("word " * 500)
+    page.wait_for_selector(".status-line.bad")
+    assert "500 words" in page.locator("#status").inner_text()
+    page.close()
+    assert not dialogs
+    assert not strange
+    assert all("413" in error for error in errors), "nothing but the refusal that was asked for"
+
+
+def test_bad_usage_is_one_line_and_status_2(tmp_path, aligner):
+    def run(*arguments):
+        done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        assert done.stderr.count("\n") == 1
+        return done.returncode, done.stderr
+
+    assert run()[0] == 2
+    status, said = run("--load", tmp_path / "nowhere")
+    assert status == 2
+    assert "nowhere" in said
+    aligner.save(tmp_path / "model")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        status, said = run("--load", tmp_path / "model", "--port", taken.getsockname()[1])
+    assert status == 2
+    assert "cannot listen" in said
