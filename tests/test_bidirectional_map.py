@@ -43,6 +43,9 @@ def potentials(seed, I, J, kind="normal"):
         elif kind == "tied holes":
             array[:] = 4.0 * np.sign(np.round(array / 2))
             array[random.random(array.shape) < 0.5] = -np.inf
+        elif kind == "never NULL":
+            array[:] = 20.0 * np.abs(array)
+            array[:, :, 0] = -np.inf
         elif kind == "no NULL":
             array[:, :, 0] -= 6.0
         elif kind == "all NULL":
@@ -51,7 +54,7 @@ def potentials(seed, I, J, kind="normal"):
 
 
 @st.composite
-def instances(draw, kinds=("normal", "ties", "holes", "tied holes", "no NULL", "all NULL")):
+def instances(draw, kinds=("normal", "ties", "holes", "tied holes", "never NULL", "no NULL", "all NULL")):
     I, J = draw(st.sampled_from([(1, 1), (1, 2), (2, 1), (1, 4), (4, 1), (2, 2), (2, 3), (3, 2), (3, 3)]))
     return potentials(draw(st.integers(0, 2**32 - 1)), I, J, draw(st.sampled_from(kinds)))
 
@@ -88,6 +91,16 @@ def test_no_method_bounds_below_the_optimum_or_certifies_less(pair, agreement, m
     assert found.score <= best + 1e-8
     if found.certified:
         assert close(found.score, best)
+
+
+@pytest.mark.parametrize("agreement", [{"adjacency": 0.0}, {"disagreement": -1.0}], ids=str)
+def test_local_search_never_pays_for_a_gain_with_an_impossible_move(agreement):
+    """All finite potentials are positive and differ much: no fixed loss in place of -inf would do."""
+    for seed in range(30):
+        theta, omega = potentials(seed, 1, 2 + seed % 4, "never NULL")
+        found = bidirectional_map(theta, omega, **agreement, _root_iterations=1, _node_iterations=1)
+        assert found.certified
+        assert close(found.score, naive.best_score(theta, omega, **agreement))
 
 
 @pytest.mark.parametrize("agreement", AGREEMENTS, ids=str)

@@ -71,8 +71,16 @@ class BidirectionalProblem(NamedTuple):
 
     @property
     def worst(self) -> float:
-        """Worse than any sum of potentials, but finite: local search can compare two pairs that both have an -inf."""
-        return 10.0 * min(self.floor, -1.0)
+        """Finite, and yet no gain elsewhere makes up for it: local search can compare two pairs that both have an -inf."""
+        if self.floor == -math.inf:
+            return -math.inf
+        lowest, gain = 0.0, -(len(self.theta) + len(self.omega)) * self.cost
+        for potentials in (self.theta, self.omega):
+            low = np.where(potentials > -math.inf, potentials, math.inf).min((1, 2))
+            possible = low < math.inf
+            lowest = min(lowest, low.min(initial=0.0))
+            gain += float((potentials.max((1, 2)) - low)[possible].sum())
+        return 2.0 * (lowest - gain - 1.0)
 
 
 class Outcome(NamedTuple):

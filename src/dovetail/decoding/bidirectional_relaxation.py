@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,6 +60,31 @@ def relaxation_with_constraints(problem: BidirectionalProblem, budget: Budget) -
     return search.outcome()
 
 
+class Step(NamedTuple):
+    """Where a descent stands: the lowest bound, the best score by the greedy search and by the intersection of the two
+    alignments alone, and the share of the lattice that is left."""
+
+    bound: float
+    score: float
+    intersection: float
+    left: float
+
+
+def trace_relaxation(problem: BidirectionalProblem, iterations: int = ITERATIONS) -> list[Step]:
+    """The relaxation with pruning, iteration by iteration until it has its proof: Figure 7."""
+    search = _Relaxation(problem)
+    steps: list[Step] = []
+
+    def watch() -> None:
+        x, y = search.x.copy(), search.y.copy()
+        repair(problem.agreement, problem.cost, x, y)
+        intersection = max(problem.score(x, y)[0], steps[-1].intersection if steps else -math.inf)
+        steps.append(Step(search.bound, search.score, intersection, search.alive / search.states))
+
+    search.descend(Budget(), iterations, prune=True, watch=watch)
+    return steps
+
+
 class _Relaxation:
     """Multipliers, the states still alive, the best pair and the best bound so far."""
 
@@ -97,7 +124,14 @@ class _Relaxation:
     def done(self) -> bool:
         return self.bound <= self.ceiling
 
-    def descend(self, budget: Budget, iterations: int, prune: bool = False, constrain: bool = False) -> None:
+    def descend(
+        self,
+        budget: Budget,
+        iterations: int,
+        prune: bool = False,
+        constrain: bool = False,
+        watch: Callable[[], None] | None = None,
+    ) -> None:
         pruned_at = math.inf
         last = self.iterations + iterations
         while self.iterations < last and not self.done and (budget.iterations_left(0) or self.iterations == 0):
@@ -119,6 +153,8 @@ class _Relaxation:
             if prune and self.bound - self.score < 0.9 * pruned_at:
                 pruned_at = self.bound - self.score
                 self.prune()
+            if watch is not None:
+                watch()
 
     def solve(self, constrained: bool) -> tuple[float, int]:
         """L(lambda) or L(lambda; p), its path in x and settings, and its reverse links: links[:count]."""

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
+from dovetail.decoding.bayes_mode import Mode
+from dovetail.decoding.bidirectional_decoder import Bidirectional
 from dovetail.decoding.exact_fertility import ExactFertility
 from dovetail.decoding.samples import BestSample
 from dovetail.engines import Threads
@@ -20,6 +22,7 @@ from dovetail.kernels import grow as grow_kernels
 from dovetail.kernels import links as links_kernels
 from dovetail.kernels import viterbi as viterbi_kernels
 from dovetail.kernels.viterbi import EITHER, FORWARD, REVERSE
+from dovetail.models.bayes import BayesHMM
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.joint_hmm import JointHMM
@@ -116,8 +119,10 @@ class Viterbi:
 
 decoders.add("posterior", PosteriorThreshold, "links whose posterior probability exceeds a threshold")
 decoders.add("viterbi", Viterbi, "the best path of each direction")
+decoders.add("mode", Mode, "the likeliest partner of each word in each direction")
 decoders.add("samples", BestSample, "the best of many samples of each direction (models with fertility)")
 decoders.add("exact", ExactFertility, "the best alignment of each direction, proved (models with fertility)")
+decoders.add("bidirectional", Bidirectional, "the best pair of alignments that agree, proved (HMMs)")
 
 
 @singledispatch
@@ -146,6 +151,7 @@ def _(model: IBM1, cells: Cells, block: Block, work: Workspace, marks: np.ndarra
     )
 
 
+@_mark_best_paths.register(BayesHMM)  # whose fertility has no part in a path
 @_mark_best_paths.register
 def _(model: HMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
     weights = [array for jumps in model.jumps for array in jumps.expand(cells.longest)]

@@ -16,7 +16,7 @@ from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Lexicon, Smoothing
 from dovetail.registry import Registry
-from dovetail.training import em, joint, regularized, sampling
+from dovetail.training import bayes, em, joint, regularized, sampling
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
@@ -26,7 +26,8 @@ class Start:
     """Where training starts from: a lexicon for these cells, and a trained model's jumps when there is one.
 
     The vocabularies are for models that look at words' letters; `constraints`, which speak of the words of `bitext`, are
-    for those that project.  `watch` may end EM (see `em.fit`).
+    for those that project.  `watch` may end EM (see `em.fit`).  `warm` gives the trained model that training begins with, if
+    there is one, as it is for the words of these cells.
     """
 
     lexicon: Lexicon
@@ -36,6 +37,7 @@ class Start:
     constraints: tuple[Constraint, ...] = ()
     watch: Callable[[Any], Any] | None = None
     seed: int = 0
+    warm: Callable[[], Any] | None = None
 
 
 Training = Callable[[str, Cells, Start, Any, Threads, Monitor], Any]
@@ -103,3 +105,13 @@ def train_monte_carlo_em(
     start.lexicon.smoothing = Smoothing(options.additive, options.variational)
     ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
     return sampling.train(model, ibm1, start.jumps, start.vocabularies, cells, options, start.seed, engine, monitor)
+
+
+@trainings.register("collapsed-gibbs", "IBM Model 1 by EM, then Gibbs sampling with parameters integrated out")
+def train_collapsed_gibbs(
+    model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor
+) -> Any:
+    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
+    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
+    warm = start.warm() if start.warm is not None else None
+    return bayes.train(model, ibm1, cells, options, start.seed, engine, monitor, warm)

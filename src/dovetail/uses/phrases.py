@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold
+from dovetail.bitext.corpus import Bitext
 from dovetail.errors import InputError
 from dovetail.kernels import phrases as kernels
 
@@ -20,6 +24,34 @@ def phrase_pairs(
     """Phrase pairs (first i, last i, first j, last j), ends inclusive, that no link leaves and some link supports."""
     i, j = (np.array([link[side] for link in links], np.int64) for side in range(2))
     return [tuple(row) for row in kernels.extract(i, j, source_length, target_length, longest).tolist()]
+
+
+class Occurrence(NamedTuple):
+    """A phrase pair where it stands: in which pair, its spans, and its words."""
+
+    pair: int
+    phrase: Phrase
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+
+
+def occurrences(bitext: Bitext, alignments: Alignments, longest: int = 7) -> Iterator[Occurrence]:
+    """Every phrase pair of an aligned bitext, pair by pair, spans in order."""
+    if len(bitext) != len(alignments):
+        raise InputError(f"alignments of {len(alignments):,} pairs, text of {len(bitext):,}")
+    for n, alignment in enumerate(alignments):
+        source, target = bitext.tokens(n)
+        for phrase in phrase_pairs(alignment.links, len(source), len(target), longest):
+            a, b, c, d = phrase
+            yield Occurrence(n, phrase, tuple(source[a : b + 1]), tuple(target[c : d + 1]))
+
+
+def phrase_table(bitext: Bitext, alignments: Alignments, longest: int = 7) -> list[tuple[str, str, int]]:
+    """(source phrase, target phrase, how often), the most frequent first, then by the alphabet."""
+    counts = Counter(
+        (" ".join(found.source), " ".join(found.target)) for found in occurrences(bitext, alignments, longest)
+    )
+    return [(*words, count) for words, count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
 
 
 @dataclass(frozen=True)
@@ -42,6 +74,22 @@ class PhraseScore:
     def f1(self) -> float:
         total = self.hypothesis + self.gold
         return 2 * self.right / total if total else 1.0
+
+    def to_dict(self) -> dict[str, float | int]:
+        return {
+            "precision": self.precision,
+            "recall": self.recall,
+            "f1": self.f1,
+            "right": self.right,
+            "phrases": self.hypothesis,
+            "gold_phrases": self.gold,
+        }
+
+    def __str__(self) -> str:
+        scores = " ".join(
+            f"{name} {100 * value:.1f}" for name, value in (("P", self.precision), ("R", self.recall), ("F1", self.f1))
+        )
+        return f"phrase pairs: {scores} | {self.hypothesis:,} extracted, {self.gold:,} in gold, {self.right:,} in both"
 
 
 def evaluate_phrases(alignments: Alignments, gold: Gold, longest: int = 7, sure_only: bool = False) -> PhraseScore:

@@ -1,0 +1,275 @@
+"""Chains of collapsed Gibbs sampling: their state, and sweeps in shards.
+
+Every chain of either direction is a task of its own, and so is every shard of its text.  A shard sees the other shards'
+links as they were when the sweep began, and its own as they are; they are put together after the sweep, in order (as
+Newman et al. 2009 do for topic models).  With one shard the sampler is strictly sequential.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from dovetail.bitext.cells import Cells
+from dovetail.engines import Threads
+from dovetail.kernels import bayes as kernels
+from dovetail.kernels import bayes_counts
+from dovetail.models.bayes import SIDES, TAIL, Moves, end_bins
+from dovetail.models.bayes_lexicon import LexiconPrior
+from dovetail.models.word_jumps import bins_of
+
+SHARD_TOKENS = 1 << 19  # a shorter text is one shard
+MOST_SHARDS = 4  # each begins with a copy of the counts; chains and directions bring more tasks
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Some sweeps of one kind; every `lag`-th is a sample if `lag` is not 0."""
+
+    name: str
+    sweeps: int
+    moving: bool = False
+    fertile: bool = False
+    lag: int = 0
+
+
+@dataclass
+class Text:
+    """What all chains know of the text: its cells, twins of tokens, and the shards it is cut into."""
+
+    cells: Cells
+    twins: list[tuple[np.ndarray, np.ndarray]]  # of each block: by row, by column
+    shards: list[list[tuple[int, int, int]]]  # of each shard: runs of pieces (block, first, last)
+
+    @classmethod
+    def of(cls, cells: Cells, shards: int = 0) -> Text:
+        """`shards` 0: one for every SHARD_TOKENS tokens, at most MOST_SHARDS; never more than pieces."""
+        tokens = sum(block.rows + block.columns for block in cells) // 2
+        shards = shards or min(MOST_SHARDS, 1 + tokens // SHARD_TOKENS)
+        sides = SIDES[0, :3], SIDES[0, 3:]
+        twins = []
+        for block in cells:
+            found = np.empty(block.rows, np.int16), np.empty(block.columns, np.int16)
+            for side, ids, twin in zip(sides, (cells.source_ids, cells.target_ids), found, strict=True):
+                bayes_counts.twins(block.lines, side, ids, twin)
+            twins.append(found)
+        cost = np.cumsum(cells.pieces.source_length.astype(np.int64) * cells.pieces.target_length + 32)
+        edges = np.searchsorted(cost, np.linspace(0, cost[-1] if len(cost) else 0, shards + 1)[1:-1])
+        runs = []
+        for low, high in pairwise(np.unique([0, *edges, len(cost)]).tolist()):
+            parts = [
+                (number, max(low, block.first) - block.first, min(high, block.last) - block.first)
+                for number, block in enumerate(cells)
+            ]
+            runs.append([part for part in parts if part[1] < part[2]])
+        return cls(cells, twins, runs)
+
+
+@dataclass
+class Counts:
+    """Links of word types in one direction; NULL's total is the last.  `histogram`: tokens of words by their links."""
+
+    links: np.ndarray  # float32 (slots,)
+    totals: np.ndarray  # float64 (words + 1,)
+    nulls: np.ndarray  # float32 (words of the other side,)
+    histogram: np.ndarray  # float32 (words, C + 1)
+
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return self.links, self.totals, self.nulls, self.histogram
+
+    def copy(self) -> Counts:
+        return Counts(*(part.copy() for part in self.parts()))
+
+
+@dataclass
+class Chain:
+    """One chain in one direction."""
+
+    text: Text
+    direction: int
+    seed: int
+    counts: Counts
+    alignments: list[np.ndarray]  # of each block: a position a generated token, -1 is NULL
+    prior: LexiconPrior
+    null: float
+    fertility_prior: np.ndarray
+    seen_tokens: np.ndarray  # the seed model's histogram of fertilities
+    sweeps: int = 0
+    samples: int = 0
+    moves: Moves = field(default_factory=Moves.zeros)
+    seen: Moves = field(default_factory=Moves.zeros)  # what the seed model counted of moves
+    sums: Counts | None = None  # of all samples
+    move_sums: Moves = field(default_factory=Moves.zeros)
+    marginals: list[tuple[np.ndarray, np.ndarray]] | None = None  # of each block: by cell, NULL's by generated token
+
+    def _ids(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.text.cells.source_ids, self.text.cells.target_ids
+
+    def count(self) -> None:
+        """Enter the alignments into the counts."""
+        cells, (source_ids, target_ids) = self.text.cells, self._ids()
+        for block, alignment in zip(cells, self.alignments, strict=True):
+            bayes_counts.add_links(
+                0,
+                len(block.lines),
+                block.lines,
+                SIDES[self.direction],
+                self.direction == 1,
+                source_ids,
+                target_ids,
+                cells.slots.row_start,
+                block.rank,
+                alignment,
+                1.0,
+                self.counts.links,
+                self.counts.totals,
+                self.counts.nulls,
+            )
+
+    def begin(self, stage: Stage) -> None:
+        """Count what the stage wants to know and the one before did not keep up to date."""
+        if stage.fertile:
+            self.counts.histogram = self.seen_tokens + self.histogram()
+
+    def histogram(self) -> np.ndarray:
+        """Tokens of each word by their links, as the alignments have them now."""
+        histogram = np.zeros_like(self.counts.histogram)
+        ids = self._ids()[self.direction]
+        for block, alignment in zip(self.text.cells, self.alignments, strict=True):
+            bayes_counts.add_fertilities(
+                0, len(block.lines), block.lines, SIDES[self.direction], ids, alignment, 1.0, histogram
+            )
+        return histogram
+
+    def count_moves(self) -> Moves:
+        moves = Moves.zeros()
+        longest = self.text.cells.longest
+        bins, ends = bins_of(longest), end_bins(longest)
+        for block, alignment in zip(self.text.cells, self.alignments, strict=True):
+            bayes_counts.add_moves(
+                0, len(block.lines), block.lines, SIDES[self.direction], alignment, bins, ends, *moves.parts()
+            )
+        return moves
+
+    def weights(self, stage: Stage) -> tuple[np.ndarray, ...]:
+        """Jumps for the next sweep, drawn given all links there are: exact, and the same for all shards."""
+        longest = self.text.cells.longest
+        if not stage.moving:
+            return tuple(np.ones(size, np.float32) for size in (2 * longest + 1, longest, longest))
+        generator = np.random.Generator(np.random.Philox(key=[self.seed, self.sweeps]))
+        return self.seen.plus(self.count_moves()).weights(longest, generator)
+
+    def sweep_shard(
+        self, shard: int, stage: Stage, weights: tuple[np.ndarray, ...], counts: Counts, share: float
+    ) -> None:
+        """Draw every link of a shard once, changing `counts` on the way."""
+        cells, text, (source_ids, target_ids) = self.text.cells, self.text, self._ids()
+        alpha, null_alpha = self.prior.alpha, self.prior.null_alpha
+        size = (cells.slots.n_targets, cells.slots.n_sources)[self.direction]
+        none = np.empty(0, np.float32)
+        for number, first, last in text.shards[shard]:
+            block, twins = cells.blocks[number], text.twins[number]
+            kernels.sweep(
+                first,
+                last,
+                block.lines,
+                SIDES[self.direction],
+                self.direction == 1,
+                source_ids,
+                target_ids,
+                cells.slots.row_start,
+                block.rank,
+                twins[self.direction],
+                counts.links,
+                counts.totals,
+                counts.nulls,
+                alpha,
+                alpha * size,
+                null_alpha,
+                null_alpha * size,
+                self.null,
+                stage.moving,
+                *weights,
+                stage.fertile,
+                counts.histogram,
+                self.fertility_prior,
+                TAIL,
+                self.alignments[number],
+                self.seed,
+                self.sweeps,
+                block.first,
+                share,
+                *(self.marginals[number] if self.marginals and share > 0 else (none, none)),
+            )
+
+    def keep_sample(self) -> None:
+        """Add the counts as they are now to the sums."""
+        if self.sums is None:
+            self.sums = Counts(*(np.zeros_like(part) for part in self.counts.parts()))
+        for total, part in zip(self.sums.parts(), self.counts.parts(), strict=True):
+            total += part
+        self.move_sums = self.move_sums.plus(self.count_moves())
+        self.samples += 1
+
+    def log_probability(self) -> float:
+        """log P(words | links), the lexicon integrated out."""
+        alpha, null_alpha, counts = self.prior.alpha, self.prior.null_alpha, self.counts
+        size = max(1, (self.text.cells.slots.n_targets, self.text.cells.slots.n_sources)[self.direction])
+        value = bayes_counts.log_marginal(counts.links, alpha) + bayes_counts.log_marginal(counts.nulls, null_alpha)
+        value -= bayes_counts.log_marginal(counts.totals[:-1], alpha * size)
+        return value - bayes_counts.log_marginal(counts.totals[-1:], null_alpha * size)
+
+
+def sweep(chains: Sequence[Chain], stage: Stage, share: float, engine: Threads) -> None:
+    """One sweep of every chain."""
+    weights = engine.map(lambda chain: chain.weights(stage), [(chain,) for chain in chains])
+    shards = len(chains[0].text.shards) if chains else 0
+    if shards == 1:  # nothing to put together
+        engine.map(
+            lambda chain, moves: chain.sweep_shard(0, stage, moves, chain.counts, share),
+            list(zip(chains, weights, strict=True)),
+        )
+    else:
+        _sweep_shards(chains, stage, weights, share, engine)
+    for chain in chains:
+        chain.sweeps += 1
+
+
+def _sweep_shards(
+    chains: Sequence[Chain], stage: Stage, weights: list[tuple[np.ndarray, ...]], share: float, engine: Threads
+) -> None:
+    """Shards begin with the same counts; what they changed is added up in their order (Newman et al. 2009)."""
+    before = [[alignment.copy() for alignment in chain.alignments] for chain in chains]
+
+    def task(number: int, shard: int) -> list[np.ndarray]:
+        chain = chains[number]
+        counts = chain.counts.copy()
+        chain.sweep_shard(shard, stage, weights[number], counts, share)
+        return [now - then for now, then in zip(counts.parts()[1:], chain.counts.parts()[1:], strict=True)]
+
+    shards = len(chains[0].text.shards)
+    changes = engine.map(task, [(number, shard) for number in range(len(chains)) for shard in range(shards)])
+
+    def merge(number: int) -> None:
+        chain, cells = chains[number], chains[number].text.cells
+        for change in changes[number * shards : (number + 1) * shards]:
+            for part, difference in zip(chain.counts.parts()[1:], change, strict=True):
+                part += difference
+        for block, old, new in zip(cells, before[number], chain.alignments, strict=True):
+            bayes_counts.move_links(
+                block.lines,
+                SIDES[chain.direction],
+                chain.direction == 1,
+                cells.source_ids,
+                cells.target_ids,
+                cells.slots.row_start,
+                block.rank,
+                old,
+                new,
+                chain.counts.links,
+            )
+
+    engine.map(merge, [(number,) for number in range(len(chains))])
