@@ -18,6 +18,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import aligners  # noqa: E402
 import environments  # noqa: E402
+import overview  # noqa: E402
 import peers  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
 from dovetail.errors import InputError  # noqa: E402
@@ -409,3 +410,32 @@ def word_for_word(folder: Path, pairs: int = 60, test_pairs: int = 20) -> Task:
             files[part, side].write_text("".join(f"{line}\n" for line in chosen))
     train = files["train", "source"], files["train", "target"]
     return Task("made-up", train, (files["test", "source"], files["test", "target"]), files["test", "gold"])
+
+
+def test_the_overview_gives_the_share_of_a_peers_error_and_of_its_time(tmp_path, capsys, monkeypatch):
+    def aligner(name, cpu, **outputs):
+        best = min(outputs, key=outputs.get)
+        return {
+            "name": name,
+            "median": {"cpu": cpu},
+            "best": best,
+            "outputs": {output: {"aer": [aer]} for output, aer in outputs.items()},
+        }
+
+    task = {
+        "name": "made-up",
+        "train_pairs": 1000,
+        "aligners": [
+            aligner("eflomal", 20.0, union=0.20, intersection=0.10),
+            aligner("dovetail default", 5.0, own=0.06, union=0.05),
+            {"name": "dovetail best", "median": None, "outputs": {}},
+        ],
+    }
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"tasks": [task]}), encoding="utf-8")
+    monkeypatch.setattr(sys, "argv", ["overview.py", str(report), "--plots", str(tmp_path / "plots")])
+    overview.main()
+    printed = capsys.readouterr().out
+    assert "| made-up, 1,000 pairs | 10.0 | 20.0 | – | – | – | 6.0 | 40% | 0.25 | – | – | – |" in printed
+    picture = (tmp_path / "plots" / "made-up-1000-pairs.svg").read_text(encoding="utf-8")
+    assert "<svg" in picture

@@ -1,0 +1,113 @@
+"""All sets at a glance, from the JSON that peers.py wrote: error and cost relative to a peer, and a plot for each set.
+
+    python benchmarks/overview.py one.json two.json --plots benchmarks/images --output FILE
+
+A peer counts with its best output, chosen on the test set; a recipe with its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+OWN = "own"
+PRESETS = ("fast", "default", "best")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("reports", nargs="+", type=Path, metavar="JSON")
+    parser.add_argument("--against", nargs="+", default=["eflomal", "eflomal-stem"], metavar="PEER")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write one SVG a set there (needs matplotlib)")
+    parser.add_argument("--output", type=Path, metavar="FILE")
+    options = parser.parse_args()
+    tasks = [task for path in options.reports for task in json.loads(path.read_text(encoding="utf-8"))["tasks"]]
+    page = "\n\n".join(table(tasks, peer) for peer in options.against) + "\n"
+    if options.plots is not None:
+        options.plots.mkdir(parents=True, exist_ok=True)
+        for task in tasks:
+            file = options.plots / f"{name_of(task).replace(', ', '-').replace(' ', '-').replace(',', '')}.svg"
+            draw(task, file)
+            page += f"\n![AER against CPU seconds, {name_of(task)}]({file.parent.name}/{file.name})\n"
+    print(page)
+    if options.output is not None:
+        options.output.write_text(page, encoding="utf-8")
+
+
+def name_of(task: dict[str, Any]) -> str:
+    return f"{task['name']}, {task['train_pairs']:,} pairs"
+
+
+def points(task: dict[str, Any]) -> dict[str, tuple[float, float]]:
+    """(CPU seconds, AER in per cent) of every aligner that came to an end."""
+    found = {}
+    for result in task["aligners"]:
+        if result["median"] is None or not result["outputs"]:
+            continue
+        output = OWN if OWN in result["outputs"] else result["best"]
+        found[result["name"]] = result["median"]["cpu"], 100 * median(result["outputs"][output]["aer"])
+    return found
+
+
+def table(tasks: list[dict[str, Any]], peer: str) -> str:
+    """Share of the peer's error that each preset takes away, and its share of the peer's CPU seconds."""
+    head = ["set", f"{peer}: AER", "CPU s"]
+    for preset in PRESETS:
+        head += [f"{preset}: AER", "less error", "of its CPU"]
+    lines = [f"Against {peer}:", "", "| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+    gains: dict[str, list[tuple[float, float]]] = {preset: [] for preset in PRESETS}
+    for task in tasks:
+        found = points(task)
+        if peer not in found:
+            continue
+        cpu, aer = found[peer]
+        row = [name_of(task), f"{aer:.1f}", f"{cpu:.1f}"]
+        for preset in PRESETS:
+            if f"dovetail {preset}" not in found:
+                row += ["–", "–", "–"]
+                continue
+            own_cpu, own_aer = found[f"dovetail {preset}"]
+            gains[preset].append((1 - own_aer / aer, own_cpu / cpu))
+            row += [f"{own_aer:.1f}", f"{1 - own_aer / aer:.0%}", f"{own_cpu / cpu:.2f}"]
+        lines.append("| " + " | ".join(row) + " |")
+    row = ["mean", "", ""]
+    for preset in PRESETS:
+        if gains[preset]:
+            less, share = (mean(column) for column in zip(*gains[preset], strict=True))
+            row += ["", f"**{less:.0%}**", f"**{share:.2f}**"]
+        else:
+            row += ["", "–", "–"]
+    lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
+
+
+def draw(task: dict[str, Any], file: Path) -> None:
+    """AER against CPU seconds: the nearer to the lower left corner the better."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "dovetail"  # the same picture for the same numbers
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    for name, (cpu, aer) in points(task).items():
+        ours = name.startswith("dovetail ")
+        label = name.removeprefix("dovetail ")
+        bold = "bold" if label in PRESETS and ours else "normal"
+        axes.scatter(cpu, aer, marker="o" if ours else "s", color="#1b6ca8" if ours else "#c2571a", s=34, zorder=3)
+        axes.annotate(label, (cpu, aer), xytext=(5, 4), textcoords="offset points", fontsize=8, fontweight=bold)
+    axes.set_xscale("log")
+    axes.set_xlabel("CPU seconds, text to links (log scale)")
+    axes.set_ylabel("AER, per cent")
+    axes.set_title(f"{name_of(task)}: dovetail's recipes (circles) and peers (squares)", fontsize=10)
+    axes.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main()
