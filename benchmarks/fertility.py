@@ -1,11 +1,11 @@
 """What fertility brings, what sampling costs, and how many alignments are proved optimal: three tables.
 
-    python benchmarks/fertility.py accuracy en-fr-hansards:10000 de-en-europarl:10000
+    python benchmarks/fertility.py accuracy en-fr-hansards:10000 de-en-europarl:10000 --decoders viterbi exact
     python benchmarks/fertility.py speed en-fr-hansards:10000
-    python benchmarks/fertility.py certificates en-fr-hansards:10000 --longest 200
+    python benchmarks/fertility.py certificates en-fr-hansards:5000 --longest 60
 
 Sets lie in `shared/data` beside the repository (`--data` for another place); dev and test text is trained on too, and
-test is scored.  Times are CPU seconds of this process on one thread.
+test is scored.  Times are CPU seconds of this process; those of `speed` and `certificates` on one thread.
 """
 
 from __future__ import annotations
@@ -22,30 +22,34 @@ import numpy as np
 
 from dovetail import Aligner, Bitext, evaluate, read_bitext
 from dovetail.alignments.gold import Gold
-from dovetail.bitext.cells import Cells
 from dovetail.decoding.exact_fertility import potentials
 from dovetail.decoding.fertility_map import FertilityMap, fertility_map
 from dovetail.models.hmm import HMM
-from dovetail.models.ibm1 import IBM1
 from dovetail.models.lexicon import Workspace
 from dovetail.training import em, sampling
-from dovetail.training.monitor import Monitor
 from texts import find_set, write_text
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DIRECTIONS = ("forward", "reverse")
+KINDS = ("poisson", "categorical", "features")
 METHODS = ("exact", "subgradient")
 BUCKETS = ((1, 20), (21, 40), (41, 60), (61, 100))
+TIME_LIMIT = 10.0  # seconds a sentence, the decoder's default
+DECODERS = ("viterbi", "posterior", "samples", "exact")
+PLAIN = ("viterbi", "posterior")
 SYSTEMS: list[tuple[str, str, dict[str, Any], tuple[str, ...]]] = [
-    ("IBM-1", "ibm1", {}, ("viterbi", "posterior")),
-    ("IBM-1 + Poisson", "ibm1-fertility", {}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM", "hmm", {}, ("viterbi", "posterior")),
-    ("HMM + Poisson, 1 sample", "hmm-fertility", {"samples": 1}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM + Poisson, 5 samples", "hmm-fertility", {"samples": 5}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM + Poisson, 30 samples", "hmm-fertility", {"samples": 30}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM + categorical", "hmm-fertility", {"fertility": "categorical"}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM + features", "hmm-fertility-features", {}, ("viterbi", "posterior", "samples", "exact")),
-    ("HMM + Poisson, hard EM", "hmm-fertility-hard", {}, ("viterbi", "posterior", "samples", "exact")),
+    ("IBM-1", "ibm1", {}, PLAIN),
+    ("IBM-1 + Poisson", "ibm1-fertility", {}, DECODERS),
+    ("HMM", "hmm", {}, PLAIN),
+    ("HMM + Poisson, 1 sample", "hmm-fertility", {"samples": 1}, DECODERS),
+    ("HMM + Poisson, 5 samples", "hmm-fertility", {"samples": 5}, DECODERS),
+    ("HMM + Poisson, 30 samples", "hmm-fertility", {"samples": 30}, DECODERS),
+    ("HMM + Poisson, 1 sample, hard counts", "hmm-fertility", {"samples": 1, "soft_counts": False}, DECODERS),
+    ("HMM + Poisson, 5 samples, hard counts", "hmm-fertility", {"samples": 5, "soft_counts": False}, DECODERS),
+    ("HMM + Poisson, 30 samples, hard counts", "hmm-fertility", {"samples": 30, "soft_counts": False}, DECODERS),
+    ("HMM + categorical", "hmm-fertility", {"fertility": "categorical"}, DECODERS),
+    ("HMM + features", "hmm-fertility-features", {}, DECODERS),
+    ("HMM + Poisson, hard EM", "hmm-fertility-hard", {}, DECODERS),
 ]
 
 
@@ -58,22 +62,22 @@ def load(name: str, data: Path) -> tuple[Bitext, int, Gold]:
         return read_bitext(text.source, text.target), int(text.lines[0] or 0), text.gold
 
 
-def accuracy(sets: list[str], data: Path, systems: list[str] | None) -> Iterator[str]:
+def accuracy(sets: list[str], data: Path, systems: list[str] | None, wanted: list[str]) -> Iterator[str]:
     """AER in per cent of each direction by system and decoder, with the CPU seconds of training."""
-    yield "| set | system | training s | " + " | ".join(f"{d} {way}" for d in DECODERS for way in DIRECTIONS) + " |"
-    yield "|---|---|---|" + "---|" * (2 * len(DECODERS))
+    yield "| set | system | training s | " + " | ".join(f"{d} {way}" for d in wanted for way in DIRECTIONS) + " |"
+    yield "|---|---|---|" + "---|" * (2 * len(wanted))
     for name in sets:
         bitext, first, gold = load(name, data)
         test = bitext.part(first, len(bitext))
         for title, recipe, options, decoders in SYSTEMS:
             if systems and title not in systems:
                 continue
-            aligner = Aligner(recipe, seed=1, threads=1, **options)
+            aligner = Aligner(recipe, seed=1, **options)
             began = process_time()
             aligner.fit(bitext)
             seconds = process_time() - began
             cells = []
-            for decoder in DECODERS:
+            for decoder in wanted:
                 for direction in DIRECTIONS:
                     if decoder not in decoders:
                         cells.append("")
@@ -83,84 +87,134 @@ def accuracy(sets: list[str], data: Path, systems: list[str] | None) -> Iterator
             yield f"| {name} | {title} | {seconds:.1f} | {' | '.join(cells)} |"
 
 
-DECODERS = ("viterbi", "posterior", "samples", "exact")
+class Stopwatch:
+    """A function, and the CPU seconds spent in those of its calls that count."""
+
+    def __init__(self, function: Callable[..., Any], counts: Callable[..., bool]) -> None:
+        self.function = function
+        self.counts = counts
+        self.seconds = 0.0
+
+    def __call__(self, *arguments: Any) -> Any:
+        began = process_time()
+        result = self.function(*arguments)
+        if self.counts(*arguments):
+            self.seconds += process_time() - began
+        return result
 
 
 def speed(sets: list[str], data: Path, repeats: int) -> Iterator[str]:
-    """CPU milliseconds of one E-step, both directions, best of some: the HMM's against sampling's."""
-    yield "| set | E-step | CPU ms | times faster than the HMM |"
-    yield "|---|---|---|---|"
+    """CPU seconds on one thread, best of some: five E-steps of the HMM against five of sampling, and text to links."""
+    yield "| set | system | five E-steps, CPU s | times faster than the HMM | text to links, CPU s |"
+    yield "|---|---|---|---|---|"
+    systems: dict[str, tuple[str, dict[str, Any]]] = {"HMM": ("hmm", {})}
+    for soft in (False, True):
+        for n in (1, 5, 30):
+            title = f"{n} sample{'s' * (n > 1)}, {'soft' if soft else 'hard'} counts"
+            systems[title] = "hmm-fertility", {"samples": n, "soft_counts": soft}
     for name in sets:
-        bitext, _, _ = load(name, data)
-        aligner = Aligner("hmm-fertility", seed=1, threads=1, samples=1, fertility_iterations=2).fit(bitext)
-        cells, model, engine = aligner._cells, aligner.model, aligner.engine
-        assert isinstance(cells, Cells)
-        work = Workspace.for_cells(cells)
-        starts = sampling.best_words(IBM1(model.lexicon), cells, work, engine)
-        hmm = HMM(model.lexicon, model.jumps, model.null)
-
-        def sampled(n: int) -> Callable[[], Any]:
-            how = sampling.Sampling(1, n, 1, 0)
-            return lambda: sampling.expect(model, cells, work, engine, Monitor(), how, starts)  # noqa: B023
-
-        steps = {"HMM": lambda: em.expect(hmm, cells, work, engine, Monitor())}  # noqa: B023
-        steps |= {f"fertility HMM, {n} sample{'s' * (n > 1)}": sampled(n) for n in (1, 5, 30)}
-        best = dict.fromkeys(steps, np.inf)
-        for _ in range(repeats):  # interleaved: a busy machine is busy for all of them
-            for title, step in steps.items():
-                began = process_time()
-                step()
-                best[title] = min(best[title], process_time() - began)
-        for title, seconds in best.items():
-            yield f"| {name} | {title} | {1000 * seconds:.0f} | {best['HMM'] / seconds:.1f} |"
+        task = find_set(name, data)
+        best = {title: [np.inf, np.inf] for title in systems}
+        with tempfile.TemporaryDirectory() as folder:
+            text = write_text(task, Path(folder))
+            for _ in range(repeats):  # interleaved: a busy machine is busy for all of them
+                for title, (recipe, options) in systems.items():
+                    times = _text_to_links(text.source, text.target, recipe, options)
+                    best[title] = [min(pair) for pair in zip(best[title], times, strict=True)]
+        for title, (steps, whole) in best.items():
+            yield f"| {name} | {title} | {steps:.3f} | {best['HMM'][0] / steps:.1f} | {whole:.2f} |"
 
 
-def certificates(sets: list[str], data: Path, longest: int, options: dict[str, Any]) -> Iterator[str]:
-    """Share certified and CPU milliseconds a sentence by length, the exact method beside the paper's at 40 iterations."""
+def _text_to_links(source: Path, target: Path, recipe: str, options: dict[str, Any]) -> tuple[float, float]:
+    """CPU seconds of the E-steps after IBM Model 1's, and of everything from reading to links."""
+    module: Any = em if recipe == "hmm" else sampling
+    original = module.expect
+    if recipe == "hmm":
+        watch = Stopwatch(original, lambda model, *_: isinstance(model, HMM))
+    else:  # the pass over the alignments that training starts from draws nothing
+        watch = Stopwatch(original, lambda *arguments: arguments[5].samples > 0)
+    module.expect = watch
+    began = process_time()
+    try:
+        bitext = read_bitext(source, target)
+        aligner = Aligner(recipe, seed=1, threads=1, decoder="viterbi", **options).fit(bitext)
+        aligner.align(bitext)
+    finally:
+        module.expect = original
+    return watch.seconds, process_time() - began
+
+
+def certificates(sets: list[str], data: Path, longest: int, kinds: list[str]) -> Iterator[str]:
+    """Share certified and CPU milliseconds a sentence by length, the exact method beside the paper's at 40 iterations.
+
+    Test pairs, the longest training pairs, and as many made of neighbouring test pairs, joined to 61-100 words.
+    """
     yield (
-        "| set | direction | words | sentences | certified % | mean ms | mean gap of the rest | iterations "
-        "| paper's: certified % | mean ms | mean gap of the rest |"
+        "| set | fertility | direction | words | sentences | certified % | mean ms | longest ms | mean gap of the rest "
+        "| iterations | paper's: certified % | mean ms | mean gap of the rest |"
     )
-    yield "|---" * 11 + "|"
+    yield "|---" * 13 + "|"
+    _compile()
     for name in sets:
         bitext, first, _ = load(name, data)
-        aligner = Aligner("hmm-fertility", seed=1, threads=1, **options).fit(bitext)
-        by_length = np.argsort(-np.maximum(bitext.source.lengths, bitext.target.lengths), kind="stable")
-        long = np.maximum(bitext.source.lengths, bitext.target.lengths)
-        chosen = [n for n in by_length.tolist() if BUCKETS[2][0] <= long[n] <= BUCKETS[-1][1] and n < first]
-        pairs = [*range(first, len(bitext)), *_spread(chosen, longest)]
-        aligner.recipe = aligner.recipe.with_options({"decoder": "exact"})
-        for problem in _problems(aligner, bitext.part(first, first + 1)):  # compile before the clock runs
-            for method in METHODS:
-                fertility_map(*problem, method=method)
-        rows: dict[tuple[str, int], list[tuple[FertilityMap, float, FertilityMap, float]]] = {}
-        for n in pairs:
-            pair = bitext.part(n, n + 1)
-            size = int(max(pair.lengths[0]))
-            bucket = next((k for k, (low, high) in enumerate(BUCKETS) if low <= size <= high), None)
-            if bucket is None or min(pair.lengths[0]) == 0:
-                continue
-            for direction, problem in enumerate(_problems(aligner, pair)):
-                both = []
-                for method in METHODS:
-                    began = process_time()
-                    result = fertility_map(*problem, method=method)
-                    both += [result, process_time() - began]
-                rows.setdefault((DIRECTIONS[direction], bucket), []).append(tuple(both))  # type: ignore[arg-type]
-        for (direction, bucket), results in sorted(rows.items()):
-            ours = _summary([(r[0], r[1]) for r in results])
-            papers = _summary([(r[2], r[3]) for r in results])
-            iterations = np.mean([r[0].iterations for r in results])
-            low, high = BUCKETS[bucket]
-            yield (
-                f"| {name} | {direction} | {low}-{high} | {len(results)} | {ours[0]} | {ours[1]} | {ours[2]} "
-                f"| {iterations:.0f} | {papers[0]} | {papers[1]} | {papers[2]} |"
-            )
+        sizes = np.maximum(bitext.source.lengths, bitext.target.lengths)
+        long = [n for n in np.argsort(-sizes[:first], kind="stable").tolist() if sizes[n] <= BUCKETS[-1][1]]
+        pairs = [bitext.part(n, n + 1) for n in [*range(first, len(bitext)), *long[:longest]]]
+        pairs += _joined(bitext, first, longest)
+        for kind in kinds:
+            aligner = Aligner("hmm-fertility", seed=1, threads=1, fertility=kind).fit(bitext)
+            rows: dict[tuple[str, int], list[tuple[FertilityMap, float, FertilityMap, float]]] = {}
+            for pair in pairs:
+                size = max(pair.lengths[0])
+                bucket = next((k for k, (low, high) in enumerate(BUCKETS) if low <= size <= high), None)
+                if bucket is None or min(pair.lengths[0]) == 0:
+                    continue
+                for direction, problem in enumerate(_problems(aligner, pair)):
+                    both: list[Any] = []
+                    for method in METHODS:
+                        began = process_time()
+                        result = fertility_map(*problem, method=method, time_limit=TIME_LIMIT)
+                        both += [result, process_time() - began]
+                    rows.setdefault((DIRECTIONS[direction], bucket), []).append(tuple(both))  # type: ignore[arg-type]
+            for (direction, bucket), results in sorted(rows.items()):
+                ours = _summary([(r[0], r[1]) for r in results])
+                papers = _summary([(r[2], r[3]) for r in results])
+                slowest = 1000 * max(r[1] for r in results)
+                iterations = np.mean([r[0].iterations for r in results])
+                low, high = BUCKETS[bucket]
+                yield (
+                    f"| {name} | {kind} | {direction} | {low}-{high} | {len(results)} | {ours[0]} | {ours[1]} "
+                    f"| {slowest:.1f} | {ours[2]} | {iterations:.0f} | {papers[0]} | {papers[1]} | {papers[2]} |"
+                )
 
 
-def _spread(pairs: list[int], number: int) -> list[int]:
-    """About so many of them, evenly."""
-    return pairs[:: max(1, len(pairs) // max(number, 1))][:number]
+def _compile() -> None:
+    """Have every kernel of both methods compiled before the clock runs: potentials without structure need them all."""
+    generator = np.random.default_rng(0)
+    for _ in range(5):
+        shapes = (9, 8), (9, 8), (8, 9), (9,)
+        emission, transition, fertility, null = (2 * generator.standard_normal(shape) for shape in shapes)
+        for method in METHODS:
+            fertility_map(emission, transition, -1.0, fertility, null, method=method)
+
+
+def _joined(bitext: Bitext, first: int, number: int) -> list[Bitext]:
+    """About so many pairs of 61-100 words, each made of neighbours from `first` on."""
+    low, high = BUCKETS[-1]
+    made: list[Bitext] = []
+    source: list[str] = []
+    target: list[str] = []
+    for n in range(first, len(bitext)):
+        if len(made) == number:
+            break
+        words = bitext.tokens(n)
+        if max(len(source) + len(words[0]), len(target) + len(words[1])) > high:
+            source, target = [], []
+        source, target = source + words[0], target + words[1]
+        if low <= max(len(source), len(target)) <= high:
+            made.append(Bitext.from_pairs([(source, target)]))
+            source, target = [], []
+    return made
 
 
 def _problems(aligner: Aligner, pair: Bitext) -> Iterator[tuple[Any, ...]]:
@@ -193,18 +247,28 @@ def main() -> None:
     parser.add_argument(
         "--systems", nargs="+", metavar="TITLE", help="accuracy: only these, by the table's second column"
     )
-    parser.add_argument("--repeats", type=int, default=5, help="speed: the best of so many")
-    parser.add_argument("--longest", type=int, default=100, metavar="N", help="certificates: N long training pairs too")
-    parser.add_argument("--fertility", default="poisson", help="certificates: poisson, categorical or features")
+    parser.add_argument(
+        "--decoders", nargs="+", choices=DECODERS, default=list(DECODERS), help="accuracy: only these (default: all)"
+    )
+    parser.add_argument("--repeats", type=int, default=3, help="speed: the best of so many")
+    parser.add_argument(
+        "--longest",
+        type=int,
+        default=100,
+        metavar="N",
+        help="certificates: the N longest training pairs, and N joined ones",
+    )
+    parser.add_argument(
+        "--fertility", nargs="+", choices=KINDS, default=list(KINDS), help="certificates: only these (default: all)"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE", help="write the table there as well")
     arguments = parser.parse_args()
     if arguments.table == "accuracy":
-        lines = accuracy(arguments.sets, arguments.data, arguments.systems)
+        lines = accuracy(arguments.sets, arguments.data, arguments.systems, arguments.decoders)
     elif arguments.table == "speed":
         lines = speed(arguments.sets, arguments.data, arguments.repeats)
     else:
-        options = {"fertility": arguments.fertility}
-        lines = certificates(arguments.sets, arguments.data, arguments.longest, options)
+        lines = certificates(arguments.sets, arguments.data, arguments.longest, arguments.fertility)
     written = []
     for line in lines:
         print(line, flush=True)

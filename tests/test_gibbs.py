@@ -140,31 +140,64 @@ def test_draws_are_in_proportion_to_the_weights_and_never_impossible(weights, nu
     assert seen / 4000 == pytest.approx(expected, abs=0.045)
 
 
-def sweep_arguments(model, direction, source, target, alignment):
-    """What `sweep` and `log_score` want for one pair, in the order of `sweep` after nulls and up to `words`."""
+@kernel
+def pick_many(weight, n, null, times, sums):
+    ones, zero = np.ones(len(weight), np.float32), np.uint64(0)
+    drawn = np.empty(len(weight), np.float32)
+    octets = np.uint64(len(weight) // 8)
+    seen = np.zeros(n + 1, np.int64)
+    key = stream(3, 0, 0)
+    for k in range(times):
+        total = gibbs.fill(weight, zero, ones, zero, ones, zero, ones, zero, np.float32(1.0), octets, null, drawn, sums)
+        target = np.float32(uniform(key, k)) * total
+        seen[(-1 if target < null else gibbs.pick(drawn, n, octets, sums, target)) + 1] += 1
+    return seen
+
+
+@given(st.lists(st.sampled_from([0.0, 1e-30, 0.5, 1.0, 3.0]), min_size=1, max_size=30), st.sampled_from([0.7, 2.0]))
+@settings(deadline=None, max_examples=50)
+def test_picks_from_several_octets_are_in_proportion_to_the_weights_and_never_impossible(weights, null):
+    n = len(weights)
+    padded = np.zeros(gibbs.padded(n), np.float32)
+    padded[:n] = weights
+    seen = pick_many(padded, n, np.float32(null), 4000, np.empty(len(padded) // 8 + 1, np.float32))
+    expected = np.array([null, *weights]) / (null + sum(weights))
+    assert (seen[expected == 0] == 0).all()
+    assert seen / 4000 == pytest.approx(expected, abs=0.045)
+
+
+def sweep_arguments(model, direction, source, target):
+    """What `sweep` wants for one pair, from `longest` to `null_tail`."""
     words, other = (source, target) if direction == 0 else (target, source)
-    emission = entries(model.lexicon, source, target)[direction]
-    emission = np.ascontiguousarray((emission if direction == 0 else emission.T).T, np.float32)
+    matrix = entries(model.lexicon, source, target)[direction]
+    matrix = (matrix if direction == 0 else matrix.T).T
+    I, longest = len(words), max(len(source), len(target))
+    emission = np.zeros((len(other), gibbs.padded(I)), np.float32)
+    emission[:, :I] = matrix
     null_table = (model.lexicon.null_forward, model.lexicon.null_reverse)[direction]
-    I = len(words)
-    longest = max(len(source), len(target))
     p0, p1, weights, normalised = model._moves(longest)
     jump, start = weights[2 * direction : 2 * direction + 2]
-    exits = np.ones(I + 1, np.float32)
+    exits = np.ones(longest + 1, np.float32)
+    first = start[:I].copy()
     if normalised:
         exits[:I] = [1 / jump[longest - i : longest - i + I].sum() for i in range(I)]
-        exits[I] = 1 / start[:I].sum()
-    first = start[:I] * exits[I]
+        first /= first.sum()
+    fertility = model.fertility[direction]
+    width = fertility.ratios.shape[1]
+    counts = np.arange(longest + 1) + 1
     return (
-        emission,
+        longest,
+        emission.ravel(),
         null_table[list(other)],
         np.float32(p0),
         np.float32(p1),
-        jump,
-        jump[::-1].copy(),
+        gibbs.side_by_side(longest, jump, first),
+        gibbs.side_by_side(longest, jump[::-1].copy(), np.ones(0, np.float32)),
         exits,
-        first,
-        np.array(words, np.int32),
+        fertility.ratios[list(words)],
+        gibbs.tails(longest + 1, width, fertility.falling, model.deficient),
+        np.float32(fertility.null * I),
+        (1 / counts if model.deficient else np.ones(longest + 1)).astype(np.float32),
     )
 
 
@@ -180,37 +213,43 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
         I, J = (len(source), len(target)) if direction == 0 else (len(target), len(source))
         alignment = np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J)))
         j = data.draw(st.integers(0, J - 1))
-        arguments = sweep_arguments(model, direction, source, target, alignment)
-        fertility = model.fertility[direction]
-        counts, gains, onward = np.zeros(I, np.int64), np.zeros(I, np.float32), np.zeros(I, np.float32)
-        weight, sums = np.zeros(I + 7, np.float32), np.zeros(I // 8 + 1, np.float32)
-        factor = fertility.ratios, fertility.falling
-        exits, words = arguments[6], arguments[8]
-        nulls = gibbs.start_counts(alignment, words, exits, *factor, model.deficient, counts, gains, onward)
+        arguments = sweep_arguments(model, direction, source, target)
+        exits, ratios, tail = arguments[7:10]
+        counts, gains = np.zeros(I, np.int64), np.zeros(2 * gibbs.padded(I), np.float32)
+        weight, sums = np.zeros(gibbs.padded(I), np.float32), np.zeros(gibbs.padded(I) // 8 + 1, np.float32)
+        posterior, null_posterior = np.zeros(J * gibbs.padded(I), np.float32), np.zeros(J, np.float32)
+        nulls = gibbs.start_counts(alignment, I, exits, ratios, tail, counts, gains)
         expected = []
         for i in [naive.NULL, *range(I)]:
             candidate = alignment.copy()
             candidate[j] = i
             expected.append(joint(tuple(candidate)))
-        gibbs.sweep(
+        _, used = gibbs.sweep(
             j,
             j + 1,
             alignment,
             nulls,
+            I,
             *arguments,
-            *factor,
-            fertility.null * I,
-            model.deficient,
             counts,
             gains,
-            onward,
             weight,
             sums,
             np.empty(J, np.int64),
             np.uint64(stream(seed, 0, 0)),
+            np.float32(1e-30),
+            np.float32(0.5),
+            posterior,
+            np.empty(len(posterior), np.uint32),
+            0,
+            null_posterior,
         )
         weights = np.array([sums[0], *weight[:I]], np.float64)
-        assert weights / weights.sum() == pytest.approx(np.array(expected) / sum(expected), rel=1e-4)
+        share = np.array(expected) / sum(expected)
+        assert weights / weights.sum() == pytest.approx(share, rel=1e-4)
+        credited = posterior.reshape(J, -1)[j, :I]
+        assert np.array([null_posterior[j], *credited]) == pytest.approx(0.5 * share, rel=1e-4)
+        assert used == np.count_nonzero(posterior) == np.count_nonzero(credited)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -251,9 +290,10 @@ def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed,
         assert total == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("soft", [True, False])
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_marginals_of_samples_match_the_enumerated_posterior(name, kind):
+def test_marginals_of_samples_match_the_enumerated_posterior(name, kind, soft):
     pairs = [([0, 1, 2], [0, 1, 1, 2]), ([3], [2, 0, 3]), ([1, 1, 0, 2], [3]), ([2, 0], [1, 2])]
     cells = cells_of(pairs)
     model = random_model(name, kind, cells, 5)
@@ -262,7 +302,7 @@ def test_marginals_of_samples_match_the_enumerated_posterior(name, kind):
     view = work.view(block)
     model.lexicon.gather(cells, block, view, ENGINE)
     best = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
-    sampling = Sampling(seed=1, samples=20_000, restarts=2, burn_in=20)
+    sampling = Sampling(seed=1, samples=20_000, restarts=2, burn_in=20, soft=soft)
     scores = model.sample(cells, block, view, ENGINE, sampling, np.arange(len(pairs)), best, keep_best=True)
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
@@ -333,7 +373,7 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     model = random_model("hmm", "poisson", cells, 3)
     counts, expected = model.zero_counts(cells), model.zero_counts(cells)
     work = Workspace.for_cells(cells)
-    sampling = Sampling(seed=4, samples=7, restarts=2, burn_in=1)
+    sampling = Sampling(seed=4, samples=7, restarts=2, burn_in=1, soft=True)
     for engine in (Threads(3), ENGINE):
         counts = model.zero_counts(cells)
         for block in cells:

@@ -5,11 +5,12 @@ score(a) = product over i of p(count_i | e_i)  times  Poisson(NULL's count; I la
 
 IBM Model 1 is the case in which all weights of jumps are one.  When word j moves to another source word, only the two
 jumps around it, its translation and two counts change: a candidate costs a constant, a sweep O(I J).
+
+Candidates are worked on in octets, so that every loop over them is of whole vectors: positions are padded to `padded(I)`,
+with a translation probability of zero.  Offsets are unsigned, which spares numba a look at their sign for every number.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -17,31 +18,148 @@ from dovetail.kernels import kernel
 from dovetail.kernels.random import uniform
 
 NULL = -1
+OCTET = 8
+U = np.uint64
 
 
 @kernel
-def gain(ratios, falling, deficient, word, count):
-    """p(count + 1 | word) / p(count | word), what one more link of the word is worth.
+def padded(I):
+    """I, or what it takes to fill the last octet."""
+    return (I + OCTET - 1) // OCTET * OCTET
 
-    `ratios` (words, C) holds the first C of them.  After that they stay the same or, if `falling`, go on as a Poisson's do:
-    mean / (count + 1).  Without the deficiency, the (count + 1)! ways to order the links come in (section 3).
+
+@kernel
+def gain(ratios, tail, i, count):
+    """p(count + 1 | word i) / p(count | word i), what one more link is worth.
+
+    `ratios` (positions, C) holds the first C of them, `tail` what becomes of them beyond (see `tails`).
     """
-    width = ratios.shape[1]
-    if count < width:
-        value = ratios[word, count]
-    else:
-        value = ratios[word, width - 1]
-        if falling:
-            value *= np.float32(width) / np.float32(count + 1)
-    if not deficient:
-        value *= np.float32(count + 1)
-    return value
+    return ratios[i, min(count, ratios.shape[1] - 1)] * tail[count]
 
 
 @kernel
-def null_gain(mean, deficient, count):
-    """The same for all NULL links together, Poisson with mean I lambda_0."""
-    return np.float32(mean / (count + 1)) if deficient else np.float32(mean)
+def tails(size, width, falling, deficient):
+    """By which factor `gain` differs from a word's first `width` ratios, for counts 0 .. size - 1.
+
+    Beyond them, ratios stay the same or, if `falling`, go on as a Poisson's do: mean / (count + 1).  Without the deficiency,
+    the (count + 1)! ways to order the links come in (section 3).
+    """
+    tail = np.ones(size, np.float32)
+    for count in range(size):
+        if falling and count >= width:
+            tail[count] = np.float32(width) / np.float32(count + 1)
+        if not deficient:
+            tail[count] *= np.float32(count + 1)
+    return tail
+
+
+@kernel
+def side_by_side(longest, jump, rest):
+    """Weights of jumps, room for seven more, and `rest` at `beside(longest)`: one array, told apart by an offset."""
+    weights = np.ones(beside(longest) + longest + OCTET, np.float32)
+    weights[: len(jump)] = jump
+    weights[beside(longest) : beside(longest) + len(rest)] = rest
+    return weights
+
+
+@kernel
+def beside(longest):
+    return 2 * longest + OCTET
+
+
+@kernel
+def weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k):
+    return (emission[row + k] * into_weights[into + k]) * (out_weights[out + k] * gains[own + k]) * scale
+
+
+@kernel
+def fill(emission, row, into_weights, into, out_weights, out, gains, own, scale, octets, null, weight, sums):
+    """Weights of all candidates; sums[b] is what comes before octet b, NULL included.  Returns the total.
+
+    Each factor is an array and an offset in it.
+    """
+    total = null
+    for b in range(octets):
+        k = b * U(8)
+        w0 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k)
+        w1 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(1))
+        w2 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(2))
+        w3 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(3))
+        w4 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(4))
+        w5 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(5))
+        w6 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(6))
+        w7 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(7))
+        weight[k], weight[k + U(1)], weight[k + U(2)], weight[k + U(3)] = w0, w1, w2, w3
+        weight[k + U(4)], weight[k + U(5)], weight[k + U(6)], weight[k + U(7)] = w4, w5, w6, w7
+        sums[b] = total
+        total += ((w0 + w1) + (w2 + w3)) + ((w4 + w5) + (w6 + w7))
+    sums[octets] = total
+    return total
+
+
+@kernel
+def pick(weight, I, octets, sums, target):
+    """The candidate in whose share of the sums `target` falls.
+
+    First an octet, then one of it, both without a branch that depends on the draw: a wrong guess of the processor costs
+    more than the sums.
+    """
+    b = U(0)
+    for k in range(U(1), octets):
+        b += U(sums[k] <= target)
+    target -= sums[b]
+    k = b * U(8)
+    w0, w2, w4, w6 = weight[k], weight[k + U(2)], weight[k + U(4)], weight[k + U(6)]
+    two = w0 + weight[k + U(1)]
+    four = two + (w2 + weight[k + U(3)])
+    six = four + (w4 + weight[k + U(5)])
+    k += U(w0 <= target) + U(two <= target) + U(two + w2 <= target) + U(four <= target)
+    k += U(four + w4 <= target) + U(six <= target) + U(six + w6 <= target)
+    i = np.int64(k)
+    if i < I and weight[i] > np.float32(0.0):
+        return i
+    i = min(i, I - 1)  # rounding went past the end: the last candidate before it that is possible
+    while i >= 0 and not weight[i] > np.float32(0.0):  # NULL is -1
+        i -= 1
+    return i
+
+
+@kernel
+def credit(weight, sums, octets, drawn, likely, share, row, posterior, touched, used):
+    """Add what a draw says of the links of word j, whose row of `posterior` begins at `row`.
+
+    A candidate whose probability is at least `likely` is credited with that, another one with 1 if it was drawn.  Both are
+    right in expectation; the probabilities that a draw was made with say more than the draw (Rao and Blackwell), and with
+    one sample that decides whether a rare word's first draw becomes its only translation.  `touched` lists the places that
+    are not zero, of which there were `used`; returns how many there are now.
+    """
+    total = sums[octets]
+    scale = share / total
+    floor = likely * total if total > np.float32(0.0) else np.float32(1.0)  # nothing was possible: it stayed
+    for b in range(octets if likely <= np.float32(1.0) else U(0)):
+        if sums[b + U(1)] - sums[b] < floor * np.float32(0.99):  # rounding may have taken some of the sum
+            continue
+        for k in range(b * U(8), b * U(8) + U(8)):
+            if weight[k] >= floor:
+                if posterior[row + k] == np.float32(0.0):
+                    touched[used] = row + k
+                    used += 1
+                posterior[row + k] += scale * weight[k]
+    if drawn != NULL and weight[drawn] < floor:
+        place = row + U(drawn)
+        if posterior[place] == np.float32(0.0):
+            touched[used] = place
+            used += 1
+        posterior[place] += share
+    return used
+
+
+@kernel
+def null_credit(null, total, drawn, likely, share):
+    """The same for NULL."""
+    if total > np.float32(0.0) and null >= likely * total:
+        return share * (null / total)
+    return share if drawn == NULL else np.float32(0.0)
 
 
 @kernel
@@ -84,26 +202,11 @@ def draw(weight, n, null, u, sums):
 
 
 @kernel
-def fill(row, into, out, gains, scale, weight):
-    """weight = the product of the four, times `scale`.  A function of its own: here numba's loop is one of vectors."""
-    for i in range(len(gains)):
-        weight[i] = (row[i] * into[i]) * (out[i] * gains[i]) * scale
-
-
-@kernel
-def fill_last(row, into, gains, scale, weight):
-    """The same where no link follows."""
-    for i in range(len(gains)):
-        weight[i] = (row[i] * into[i]) * (gains[i] * scale)
-
-
-@kernel
-def start_counts(alignment, words, exits, ratios, falling, deficient, counts, gains, onward):
-    """Counts of each source word, what one more link would gain, and the same times 1 / the jumps' sum from there.
+def start_counts(alignment, I, exits, ratios, tail, counts, gains):
+    """Counts of each source word, and what one more link would gain; a padded I on, that times 1 / the jumps' sum.
 
     Returns the number of NULLs.
     """
-    I = len(words)
     for i in range(I):
         counts[i] = 0
     nulls = 0
@@ -112,9 +215,10 @@ def start_counts(alignment, words, exits, ratios, falling, deficient, counts, ga
             nulls += 1
         else:
             counts[alignment[j]] += 1
+    width = padded(I)
     for i in range(I):
-        gains[i] = gain(ratios, falling, deficient, words[i], counts[i])
-        onward[i] = gains[i] * exits[i]
+        gains[i] = gain(ratios, tail, i, counts[i])
+        gains[width + i] = gains[i] * exits[i]
     return nulls
 
 
@@ -124,38 +228,45 @@ def sweep(
     last_word,
     alignment,
     nulls,
+    I,
+    longest,
     emission,
     null_emission,
     p0,
     p1,
-    jump,
-    backwards,
+    into_weights,
+    out_weights,
     exits,
-    first,
-    words,
     ratios,
-    falling,
+    tail,
     null_mean,
-    deficient,
+    null_tail,
     counts,
     gains,
-    onward,
     weight,
     sums,
     after,
     key,
+    likely,
+    share,
+    posterior,
+    touched,
+    used,
+    null_posterior,
 ):
     """Draw the links of words first_word..last_word - 1, from left to right, each given all others (equation 7).
 
     For word j between the linked positions `before` and `after`, with the counts of all other words:
     weight[i] = p1 p(i | before) p(after | i) t(f_j | e_i) gain_i, and for NULL p0 p(after | before) t(f_j | NULL) gain_NULL;
-    the last word's are left in `weight`, NULL's in sums[0].  Returns the number of NULLs.  All in one function: to hand this
-    many arrays to another one for every word would take longer than the drawing.
+    the last word's are left in `weight`, NULL's in sums[0].  `emission` has a row of `padded(I)` a word; `into_weights` are
+    jumps by distance and first links, `out_weights` jumps by distance turned round and ones (see `side_by_side`).  Unless
+    `share` is zero, each draw is credited to `posterior`, laid out as `emission`, and to `null_posterior` (see `credit`).
+    Returns the numbers of NULLs and of places touched.
     """
-    J, I = emission.shape
-    middle = len(jump) // 2
+    width = padded(I)
+    octets = U(width // OCTET)
     following = NULL
-    for j in range(J - 1, -1, -1):
+    for j in range(len(alignment) - 1, -1, -1):
         after[j] = following
         if alignment[j] != NULL:
             following = alignment[j]
@@ -169,83 +280,63 @@ def sweep(
             nulls -= 1
         else:
             counts[i] -= 1
-            gains[i] = gain(ratios, falling, deficient, words[i], counts[i])
-            onward[i] = gains[i] * exits[i]
-        null = p0 * null_emission[j] * null_gain(null_mean, deficient, nulls)
-        next_link = after[j]
-        out = middle - next_link
-        if before < 0:
-            if next_link < 0:
-                fill_last(emission[j], first, gains, p1, weight)
-            else:
-                fill(emission[j], first, backwards[out : out + I], onward, p1, weight)
-                null *= first[next_link]
-        else:
-            into = middle - before
-            scale = p1 * exits[before]
-            if next_link < 0:
-                fill_last(emission[j], jump[into : into + I], gains, scale, weight)
-            else:
-                fill(emission[j], jump[into : into + I], backwards[out : out + I], onward, scale, weight)
-                null *= jump[into + next_link] * exits[before]
-        drawn = draw(weight, I, null, uniform(key, j), sums)
-        if drawn != -2:  # else it stays where it was
-            i = drawn
+            worth = gain(ratios, tail, i, counts[i])
+            gains[i] = worth
+            gains[width + i] = worth * exits[i]
+        null = p0 * null_emission[j] * (null_mean * null_tail[nulls])
+        into, scale = beside(longest), p1  # for a first link
+        if before != NULL:
+            into, scale = longest - before, p1 * exits[before]
+        out, own = beside(longest), 0  # for a last link
+        if after[j] != NULL:
+            out, own = longest - after[j], width
+            null *= into_weights[into + after[j]]
+            if before != NULL:
+                null *= exits[before]
+        total = fill(
+            emission,
+            U(j * width),
+            into_weights,
+            U(into),
+            out_weights,
+            U(out),
+            gains,
+            U(own),
+            scale,
+            octets,
+            null,
+            weight,
+            sums,
+        )
+        target = np.float32(uniform(key, j)) * total
+        if target < null:
+            i = NULL
+        elif total > np.float32(0.0):  # else it stays where it was
+            i = pick(weight, I, octets, sums, target)
         alignment[j] = i
+        if share > np.float32(0.0):
+            used = credit(weight, sums, octets, i, likely, share, U(j * width), posterior, touched, used)
+            null_posterior[j] += null_credit(null, total, i, likely, share)
         if i == NULL:
             nulls += 1
         else:
             counts[i] += 1
-            gains[i] = gain(ratios, falling, deficient, words[i], counts[i])
-            onward[i] = gains[i] * exits[i]
+            worth = gain(ratios, tail, i, counts[i])
+            gains[i] = worth
+            gains[width + i] = worth * exits[i]
             before = i
-    return nulls
+    return nulls, used
 
 
 @kernel
-def log_score(
-    alignment, emission, null_emission, p0, p1, jump, exits, first, words, ratios, falling, zero, null_mean, deficient
-):
-    """log of the joint; products are taken as long as they fit and logarithms only then.
-
-    log p(0 | word) is `zero[word]`, and each further link brings its gain.  NULL: exp(-mean) and its gains.
-    """
-    J, I = emission.shape
-    middle = len(jump) // 2
-    counts = np.zeros(I, np.int64)
-    nulls = 0
-    before = NULL
-    score = -null_mean
-    for i in range(I):
-        score += zero[words[i]]
-    if not deficient:
-        score -= math.lgamma(J + 1.0)
-    product = 1.0
-    for j in range(J):
-        i = alignment[j]
-        if i == NULL:
-            product *= np.float64(p0) * null_emission[j] * null_gain(null_mean, deficient, nulls)
-            nulls += 1
-        else:
-            product *= np.float64(p1) * emission[j, i] * gain(ratios, falling, deficient, words[i], counts[i])
-            product *= first[i] if before == NULL else np.float64(jump[middle + i - before]) * exits[before]
-            counts[i] += 1
-            before = i
-        if product < 1e-200:
-            score += math.log(product) if product > 0.0 else -np.inf
-            product = 1.0
-    return score + math.log(product)
-
-
-@kernel
-def word_by_word(emission, null_emission, alignment):
+def word_by_word(emission, I, null_emission, alignment):
     """IBM Model 1's best alignment: each word by itself, NULL where no source word is better."""
-    J, I = emission.shape
-    for j in range(J):
+    width = padded(I)
+    for j in range(len(null_emission)):
         best = NULL
         value = null_emission[j]
         for i in range(I):
-            if emission[j, i] > value:
-                value = emission[j, i]
+            if emission[j * width + i] > value:
+                value = emission[j * width + i]
                 best = i
         alignment[j] = best

@@ -24,12 +24,16 @@ from dovetail.models.jumps import JumpCounts
 from dovetail.models.lexicon import Lexicon, LexiconCounts, WordMap, Workspace
 
 DIRECTIONS = ("forward", "reverse")
+LIKELY = 0.005  # with soft counts, candidates below this are counted only when they are drawn
+NEVER = 2.0
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How alignments are drawn: `restarts` chains, each of `burn_in` sweeps that do not count and `samples` that do.
 
+    With `soft`, the candidates of a draw are counted by their probabilities, else only the one that was drawn; what a word
+    is credited with is then one in expectation only, which is enough for training and no posterior.
     `first_sweep` numbers the sweeps, so that no two iterations of a training use the same random numbers.
     """
 
@@ -38,6 +42,7 @@ class Sampling:
     restarts: int = 1
     burn_in: int = 5
     first_sweep: int = 0
+    soft: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,7 +163,7 @@ class _Sampled:
                 cells.target_ids,
                 lexicon.slots.row_start,
                 block.rank,
-                lexicon.table,
+                lexicon.table.reshape(-1),
                 counts is None,
                 (work.forward, work.reverse),
                 (lexicon.null_forward, lexicon.null_reverse),
@@ -182,6 +187,7 @@ class _Sampled:
                 sampling.restarts,
                 sampling.burn_in,
                 sampling.samples,
+                LIKELY if sampling.soft else NEVER,
                 moves,
                 firsts,
                 tuple(histograms),

@@ -148,7 +148,7 @@ def train(
         jumps,
         cells,
         options,
-        Sampling(seed, options.samples, options.restarts, 0),
+        Sampling(seed, options.samples, options.restarts, 0, soft=options.soft_counts),
         engine,
         (lambda: spelling(source, source), lambda: spelling(target, target)),
         starts,
