@@ -28,6 +28,7 @@ from dovetail.models.constraints import (
     constraints,
 )
 from dovetail.models.ibm1 import IBM1
+from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Workspace
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
@@ -75,6 +76,13 @@ one_pair = st.tuples(  # small enough for a general solver over all alignments
 )
 
 
+bitexts = st.lists(
+    st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=1, max_size=5)),
+    min_size=1,
+    max_size=4,
+)
+
+
 @pytest.mark.parametrize("kind", [0, 1])
 @given(pair=one_pair, seed=st.integers(0, 1000), bound=st.sampled_from([0.3, 1.0]))
 @settings(deadline=None, max_examples=10)
@@ -112,6 +120,21 @@ def test_symmetry_gives_the_kl_optimum_over_all_alignments(kind, pair, seed, sla
         for joint, shape in zip(both.values(), shapes, strict=True)
     )
     assert objective[0].sum() == pytest.approx(likelihood - 2 * divergence, abs=1e-3)
+
+
+@pytest.mark.parametrize("constraint", [Bijective(), Symmetric()])
+@given(pairs=bitexts, seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=10)
+def test_jumps_of_equal_weight_are_projected_word_by_word_to_what_the_chain_gives(constraint, pairs, seed):
+    results = []
+    for weight in (1.0, 1.0 + 1e-6):  # hardly unequal, and the chain is asked
+        _, model, cells = constrained_model(pairs, seed, 1, (constraint,))
+        jumps = Jumps.uniform(2)
+        nearly = replace(jumps, weights=np.append(weight, jumps.weights[1:]))
+        results.append(projected(replace(model, jumps=(nearly, nearly)), cells))
+    for by_word, by_chain in zip(results[0][0], results[1][0], strict=True):
+        assert by_word == pytest.approx(by_chain, abs=1e-4)
+    assert results[0][1] == pytest.approx(results[1][1], abs=1e-3)
 
 
 class NoCorner(PairConstraint):
@@ -163,6 +186,19 @@ def test_dictionary_and_bijectivity_together_give_the_kl_optimum(pair, seed):
         assert found[d] == pytest.approx(space.posteriors(q)[d], abs=1e-4)
 
 
+@given(pair=one_pair, seed=st.integers(0, 1000), free=st.booleans())
+@settings(deadline=None, max_examples=8)
+def test_symmetry_and_a_bound_on_words_together_give_the_kl_optimum(pair, seed, free):
+    chosen = (Symmetric(), MaximumFertility(default=0.6))
+    plain, model, cells = constrained_model([pair], seed, 1, chosen, replace(EXACT, free_mass=free))
+    (found, *_), _ = projected(model, cells)
+    I, J = len(pair[0]), len(pair[1])
+    space = naive_pr.Space(dict(enumerate(joints(plain, *pair))), I, J)
+    rules = [rule for d in (0, 1) for rule in naive_pr.word_features(I, J, d, [0.6] * (J if d else I))]
+    q, _ = naive_pr.project(space, at_most=rules, equal=naive_pr.symmetric_features(I, J), equal_masses=not free)
+    assert found == pytest.approx(space.posteriors(q), abs=2e-4)
+
+
 def test_links_between_two_tags_stay_under_their_limit_in_a_sentence():
     tags = {"w0": "noun", "w1": "verb"}
     chosen = (TagPairs(tags, tags, [("noun", "verb"), ("verb", "noun")], at_most=0.1),)
@@ -177,19 +213,12 @@ def test_links_between_two_tags_stay_under_their_limit_in_a_sentence():
     assert found[1] == pytest.approx(free[1], abs=1e-5)
 
 
-bitexts = st.lists(
-    st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=5), st.lists(st.integers(0, 3), min_size=1, max_size=5)),
-    min_size=1,
-    max_size=4,
-)
-
-
 @pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize("constraint", [Bijective(), Symmetric()])
-@given(pairs=bitexts, seed=st.integers(0, 1000), warm=st.booleans())
-@settings(deadline=None, max_examples=10)
-def test_em_never_lowers_the_regularized_objective(kind, constraint, pairs, seed, warm):
-    exact = Projection(precision=1e-5, slack=constraint.slack, strict=True)
+@given(pairs=bitexts, seed=st.integers(0, 1000), warm=st.booleans(), free=st.booleans())
+@settings(deadline=None, max_examples=15)
+def test_em_never_lowers_the_regularized_objective(kind, constraint, pairs, seed, warm, free):
+    exact = Projection(precision=1e-5, slack=constraint.slack, strict=True, free_mass=free)
     _, model, cells = constrained_model(pairs, seed, kind, (constraint,), exact)
     model.multipliers = Multipliers() if warm else None
     monitor = Monitor()
@@ -322,6 +351,32 @@ def test_the_command_line_takes_a_development_set(tmp_path, capsys, monkeypatch)
         out, err = capsys.readouterr()
         assert len(out.splitlines()) == (0 if status else len(TEXT))
         assert ("--development-start" in err) == bool(status)
+
+
+def test_the_command_line_takes_constraints_of_the_users_own(tmp_path, capsys, monkeypatch):
+    for side, name in ((0, "text.en"), (1, "text.fr")):
+        (tmp_path / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in TEXT))
+    command = ["align", str(tmp_path / "text.en"), str(tmp_path / "text.fr"), "--recipe", "hmm-bijective", "--quiet"]
+    command += ["--constraints", str(tmp_path / "rules.json")]
+    right = (
+        '[{"name": "dictionary", "pairs": [["small", "livre"]], "at_least": 0.9}, {"name": "fertility", "default": 2}]'
+    )
+    for text, message in (
+        (right, ""),
+        ('[{"name": "dictionary"}]', "cannot be made"),
+        ('[{"name": "dictionry", "pairs": []}]', "dictionry"),
+        ("{", "not a list of constraints"),
+        ('[{"pairs": []}]', "not a list of constraints"),
+    ):
+        (tmp_path / "rules.json").write_text(text)
+        monkeypatch.setattr("sys.argv", ["dovetail", *command])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        assert (ended.value.code or 0) == (2 if message else 0)
+        assert message in err
+        if not message:
+            assert "1-2" in out.splitlines()[2].split()
 
 
 @pytest.mark.slow

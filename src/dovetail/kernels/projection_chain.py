@@ -15,8 +15,8 @@ from dovetail.kernels.hmm import NEGLIGIBLE, add_rows, collect_moves, total_of
 
 
 @kernel
-def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, start_mass, beta, weight):
-    """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood.
+def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, start_mass, beta, weight, whole):
+    """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood, and without `whole` nothing else.
 
     `emission` (T, S) is overwritten by P(word t is linked to s), `nulls` (T,) by NULL's posteriors.  `position` and
     `onward` (T, S), emission times beta, and `start_mass` (T,) stay behind for `count_moves`.
@@ -55,6 +55,8 @@ def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, 
             log_likelihood += math.log(product)
             product = 1.0
     log_likelihood += math.log(product)
+    if not whole:
+        return log_likelihood
     for s in range(S):
         beta[s] = np.float32(1.0)
     for t in range(T - 1, -1, -1):
@@ -76,18 +78,28 @@ def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, 
 
 
 @kernel
-def ibm1_pass(emission, nulls):
-    """IBM Model 1's posteriors, in place; returns the log-likelihood without its constant."""
+def words_pass(emission, nulls, link, null):
+    """Posteriors, in place, where each word chooses on its own, a link having the weight `link` and NULL `null`.
+
+    That is IBM Model 1 (both 1), and the HMM while all its jumps weigh the same ((1 - p0) / S and p0): O(T S).
+    Returns the log-likelihood.
+    """
     T, S = emission.shape
+    a, b = np.float32(link), np.float32(null)
     log_likelihood = 0.0
+    product = 1.0
     for t in range(T):
-        total = nulls[t] + total_of(emission[t])
+        total = b * nulls[t] + a * total_of(emission[t])
         scale = np.float32(1.0) / total
+        nulls[t] *= b * scale
+        scale *= a
         for s in range(S):
             emission[t, s] *= scale
-        nulls[t] *= scale
-        log_likelihood += math.log(total)
-    return log_likelihood
+        product *= total
+        if product < 1e-200 or product > 1e200:
+            log_likelihood += math.log(product)
+            product = 1.0
+    return log_likelihood + math.log(product)
 
 
 @kernel

@@ -7,14 +7,17 @@ weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
 from dovetail.bitext.cells import Cells
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.text import read_lines
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.kernels import constraint_lists as kernels
@@ -39,6 +42,33 @@ class Constraint(Protocol):
 
 
 constraints: Registry[type[Any]] = Registry("constraint")
+
+
+def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
+    """A registered constraint from what its `to_dict` gives; lists of pairs may come as lists of lists, as in JSON."""
+    kind = constraints[name]
+    tuples = {key: [tuple(pair) for pair in value] if key == "pairs" else value for key, value in values.items()}
+    try:
+        return kind(**tuples)
+    except TypeError as error:
+        raise InputError(f"the constraint {name} cannot be made of these values ({error})") from None
+
+
+def read_constraints(path: str | PathLike[str]) -> list[Any]:
+    """Constraints from a JSON file: a list of objects, each with a `name` and the values that its constructor takes.
+
+    [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}, {"name": "fertility", "default": 2}]
+    """
+    try:
+        entries = [dict(entry) for entry in json.loads("\n".join(read_lines(path)))]
+        named = [(str(entry.pop("name")), entry) for entry in entries]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(
+            f"not a list of constraints ({error})",
+            path=path,
+            remedy='Write [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}].',
+        ) from None
+    return [make_constraint(*entry) for entry in named]
 
 
 @constraints.register("bijective", "each word is used at most once in expectation (section 3.3)")

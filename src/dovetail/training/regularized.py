@@ -23,7 +23,7 @@ def chosen_constraints(names: str, own: Iterable[Constraint] = ()) -> tuple[Cons
         except TypeError:
             raise InputError(
                 f"the constraint {kind.name} needs to be told more than its name",
-                remedy=f"Pass a dovetail.{kind.__name__} to fit(..., constraints=[...]).",
+                remedy=f"Pass a dovetail.{kind.__name__} to fit(..., constraints=[...]), or --constraints FILE to align.",
             ) from None
     return (*(kind() for kind in made), *own)
 
