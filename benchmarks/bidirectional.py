@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from dovetail import Aligner, Alignments, Bitext, evaluate
+from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.decoding.bidirectional_decoder import piece_potentials
-from dovetail.decoding.bidirectional_map import BidirectionalMap, bidirectional_map
 from dovetail.decoding.bidirectional_problem import BidirectionalProblem
 from dovetail.decoding.bidirectional_relaxation import trace_relaxation
 from dovetail.models.lexicon import Workspace

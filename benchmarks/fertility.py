@@ -23,7 +23,7 @@ import numpy as np
 from dovetail import Aligner, Bitext, evaluate, read_bitext
 from dovetail.alignments.gold import Gold
 from dovetail.decoding.exact_fertility import potentials
-from dovetail.decoding.fertility_map import FertilityMap, fertility_map
+from dovetail.decoding.fertility import FertilityMap, fertility_map
 from dovetail.models.hmm import HMM
 from dovetail.models.lexicon import Workspace
 from dovetail.training import em, sampling

@@ -18,8 +18,8 @@ from dovetail import Aligner, Bitext, write_alignments
 from dovetail.bitext.windows import cut
 from dovetail.cli import dovetail
 from dovetail.decoding import bidirectional_decoder
+from dovetail.decoding.bidirectional import METHODS, bidirectional_map
 from dovetail.decoding.bidirectional_decoder import DETAILS, Bidirectional, _shares, piece_potentials
-from dovetail.decoding.bidirectional_map import METHODS, bidirectional_map
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional_potentials import chain_best, chain_potentials, chain_score
 from dovetail.models.lexicon import Workspace
@@ -330,3 +330,12 @@ def test_the_command_says_when_the_budget_ran_out(text_files):
     assert rest
     assert all(entry["score"] < entry["bound"] for entry in rest)
     assert "mean gap of the rest" in result.stderr
+
+
+def test_the_public_exact_decoders_are_functions_whatever_was_imported_before():
+    from dovetail.decoding import bidirectional_map, fertility_map
+    from dovetail.decoding.marks import decoders
+
+    assert all(hasattr(decoder, "before") for decoder in decoders.values())  # imports every one
+    assert callable(bidirectional_map)
+    assert callable(fertility_map)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_bidirectional as naive
-from dovetail.decoding.bidirectional_map import METHODS, bidirectional_map
+from dovetail.decoding.bidirectional import METHODS, bidirectional_map
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, FULL, improve, pair_score, repair
 

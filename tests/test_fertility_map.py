@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_fertility as naive
-from dovetail.decoding.fertility_map import Schedule, Stage, _branches, _Node, fertility_map
+from dovetail.decoding.fertility import Schedule, Stage, _branches, _Node, fertility_map
 from dovetail.errors import InputError
 from dovetail.kernels.fertility_chain import backward, forward, list_live
 from dovetail.kernels.fertility_dual import ascend

@@ -19,7 +19,6 @@ from dovetail.bitext.cells import Cells, lay_out
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
-from dovetail.decoding import hard_em  # noqa: F401 (enters itself among the trainings)
 from dovetail.decoding.decode import Wanted, decode
 from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, PosteriorThreshold, decoders
 from dovetail.engines import Threads
@@ -35,6 +34,12 @@ from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Start, trainings
+
+trainings.add_later(
+    "hard-em",
+    "dovetail.decoding.hard_em:train_hard_em",
+    "Monte Carlo EM, then EM that counts only the best alignment, found exactly",
+)
 
 CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size

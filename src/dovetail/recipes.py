@@ -48,8 +48,8 @@ class Options:
     Of the Bayesian models: `chains` run side by side from the alignments that `start` names (em: IBM Model 1's best after
     `ibm1_iterations`; cooccurrence: words that stand together most often); of each, `burn_in` sweeps do not count, and then
     every `lag`-th is one of `samples`.  `ibm1_sweeps` and `hmm_sweeps` come before those with fertility, whose prior is
-    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `shards` of the text are sampled
-    side by side (0: by its size).  `discount` is taken from the mean count of each pair of words in aligning.
+    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `shards` of the text are
+    sampled side by side (0: by its size).  `discount` is taken from the mean count of each pair of words in aligning.
 
     Of the decoder bidirectional: `bidirectional_agreement` is full (both directions pick the same links), adjacent (or
     neighbours, each for `bidirectional_penalty`) or soft (any, each link of one direction alone for that penalty);

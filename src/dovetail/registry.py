@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Generic, TypeVar
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Generic, TypeVar
 
 from dovetail.errors import InputError
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Later:
+    where: str
+
+    def imported(self) -> Any:
+        module, attribute = self.where.split(":")
+        return getattr(import_module(module), attribute)
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -25,15 +36,22 @@ class Registry(Mapping[str, T], Generic[T]):
         self.descriptions[name] = description
         return value
 
+    def add_later(self, name: str, where: str, description: str) -> None:
+        """Add `module:attribute`, imported when somebody asks for it: most runs need one value of each choice."""
+        self.add(name, _Later(where), description)  # type: ignore[arg-type]
+
     def register(self, name: str, description: str) -> Callable[[T], T]:
         """Decorator form of `add`."""
         return lambda value: self.add(name, value, description)
 
     def __getitem__(self, name: str) -> T:
         try:
-            return self._values[name]
+            value = self._values[name]
         except KeyError:
             raise InputError(f"no {self.kind} {name!r}", remedy=f"Choose one of: {', '.join(self._values)}.") from None
+        if isinstance(value, _Later):
+            value = self._values[name] = value.imported()
+        return value
 
     def __contains__(self, name: object) -> bool:
         return name in self._values

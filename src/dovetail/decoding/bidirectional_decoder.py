@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
-from dovetail.decoding.bidirectional_map import BidirectionalMap, bidirectional_map
+from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional_potentials import chain_best, chain_potentials, chain_score

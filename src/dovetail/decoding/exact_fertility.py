@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
-from dovetail.decoding.fertility_map import fertility_map
+from dovetail.decoding.fertility import fertility_map
 from dovetail.decoding.samples import require_fertility
 from dovetail.engines import Threads
 from dovetail.kernels.gibbs_alignments import mark

@@ -1,6 +1,6 @@
 """Hard EM: counts from the best alignment alone, found exactly (what Quirk 2013 hoped for in its last sentence).
 
-A training that needs a decoder stands above both rooms, so it lives here and enters itself in the list of trainings.
+A training that needs a decoder stands above both rooms, so it lives here; the aligner enters it in the list of trainings.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dovetail.engines import Threads
 from dovetail.models.fertility_models import Sampling
 from dovetail.models.lexicon import Workspace
 from dovetail.training.monitor import Monitor
-from dovetail.training.train import Start, train_monte_carlo_em, trainings
+from dovetail.training.train import Start, train_monte_carlo_em
 
 COUNT_AS_GIVEN = Sampling(samples=0, burn_in=0)
 
@@ -36,7 +36,6 @@ def fit(model: Any, cells: Cells, engine: Threads, iterations: int, monitor: Mon
     return model
 
 
-@trainings.register("hard-em", "Monte Carlo EM, then EM that counts only the best alignment, found exactly")
 def train_hard_em(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
     soft = train_monte_carlo_em(model, cells, start, options, engine, monitor)
     return fit(soft, cells, engine, options.hard_iterations, monitor, ExactFertility.of(options))

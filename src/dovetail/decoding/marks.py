@@ -7,25 +7,16 @@ taken together.
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any, Protocol
 
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
-from dovetail.decoding.bayes_mode import Mode
-from dovetail.decoding.bidirectional_decoder import Bidirectional
-from dovetail.decoding.exact_fertility import ExactFertility
-from dovetail.decoding.samples import BestSample
 from dovetail.engines import Threads
 from dovetail.kernels import grow as grow_kernels
 from dovetail.kernels import links as links_kernels
 from dovetail.kernels import viterbi as viterbi_kernels
 from dovetail.kernels.viterbi import EITHER, FORWARD, REVERSE
-from dovetail.models.bayes import BayesHMM
-from dovetail.models.hmm import HMM
-from dovetail.models.ibm1 import IBM1
-from dovetail.models.joint_hmm import JointHMM
 from dovetail.models.lexicon import Workspace
 from dovetail.models.word_jumps import bins_of
 from dovetail.registry import Registry
@@ -109,7 +100,7 @@ class Viterbi:
     def before(
         self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
-        _mark_best_paths(model, cells, block, work, marks, engine)
+        _BEST_PATHS[model.path](model, cells, block, work, marks, engine)
 
     def after(
         self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
@@ -119,21 +110,16 @@ class Viterbi:
 
 decoders.add("posterior", PosteriorThreshold, "links whose posterior probability exceeds a threshold")
 decoders.add("viterbi", Viterbi, "the best path of each direction")
-decoders.add("mode", Mode, "the likeliest partner of each word in each direction")
-decoders.add("samples", BestSample, "the best of many samples of each direction (models with fertility)")
-decoders.add("exact", ExactFertility, "the best alignment of each direction, proved (models with fertility)")
-decoders.add("bidirectional", Bidirectional, "the best pair of alignments that agree, proved (HMMs)")
+for _name, _where, _description in (
+    ("mode", "bayes_mode:Mode", "the likeliest partner of each word in each direction"),
+    ("samples", "samples:BestSample", "the best of many samples of each direction (models with fertility)"),
+    ("exact", "exact_fertility:ExactFertility", "the best alignment of each direction, proved (models with fertility)"),
+    ("bidirectional", "bidirectional_decoder:Bidirectional", "the best pair of alignments that agree, proved (HMMs)"),
+):
+    decoders.add_later(_name, f"dovetail.decoding.{_where}", _description)
 
 
-@singledispatch
-def _mark_best_paths(
-    model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
-) -> None:
-    raise TypeError(f"{type(model).__name__} has no best path")
-
-
-@_mark_best_paths.register
-def _(model: IBM1, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+def _mark_ibm1(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
     engine.map(
         lambda first, last: viterbi_kernels.mark_ibm1(
             first,
@@ -151,9 +137,7 @@ def _(model: IBM1, cells: Cells, block: Block, work: Workspace, marks: np.ndarra
     )
 
 
-@_mark_best_paths.register(BayesHMM)  # whose fertility has no part in a path
-@_mark_best_paths.register
-def _(model: HMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+def _mark_hmm(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
     weights = [array for jumps in model.jumps for array in jumps.expand(cells.longest)]
     engine.map(
         lambda first, last: viterbi_kernels.mark_hmm(
@@ -174,8 +158,7 @@ def _(model: HMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray
     )
 
 
-@_mark_best_paths.register
-def _(model: JointHMM, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+def _mark_joint(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
     bins = bins_of(cells.longest)
     ends = np.array([[jumps.start, jumps.end] for jumps in model.jumps], np.float32)
     engine.map(
@@ -198,3 +181,7 @@ def _(model: JointHMM, cells: Cells, block: Block, work: Workspace, marks: np.nd
         ),
         block.shards,
     )
+
+
+# By the kind of path that a model says it has: models need not be imported to be told apart.
+_BEST_PATHS = {"ibm1": _mark_ibm1, "hmm": _mark_hmm, "joint": _mark_joint}

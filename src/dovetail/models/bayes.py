@@ -126,6 +126,7 @@ class BayesHMM:
     sampling: FrozenSampling = field(default_factory=FrozenSampling)
 
     name = "hmm-bayes"
+    path = "hmm"  # fertility has no part in a path
     lexicon_type = BayesLexicon
 
     def posteriors(

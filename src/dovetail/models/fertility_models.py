@@ -47,7 +47,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Potentials:
-    """Logarithms of the factors for one sentence pair in one direction, as `decoding.fertility_map` takes them."""
+    """Logarithms of the factors for one sentence pair in one direction, as `decoding.fertility` takes them."""
 
     emission: np.ndarray  # (I + 1, J), NULL first
     transition: np.ndarray  # (I + 1, I), the start first

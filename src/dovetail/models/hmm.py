@@ -36,6 +36,7 @@ class HMM:
     null: float = 0.2  # p0, the probability that a word is NULL's
 
     name = "hmm"
+    path = "hmm"
     lexicon_type = Lexicon
 
     def zero_counts(self, cells: Cells) -> HMMCounts:

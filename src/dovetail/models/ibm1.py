@@ -30,6 +30,7 @@ class IBM1:
     lexicon: Lexicon
 
     name = "ibm1"
+    path = "ibm1"
     lexicon_type = Lexicon
 
     def zero_counts(self, cells: Cells) -> IBM1Counts:

@@ -62,6 +62,7 @@ class JointHMM:
     share: float = 0.03
 
     name = "joint-hmm"
+    path = "joint"
     lexicon_type = CollapsedLexicon
 
     def zero_counts(self, cells: Cells) -> JointCounts:

@@ -1,4 +1,7 @@
-"""Trainings by name: each takes a laid-out bitext to a trained model."""
+"""Trainings by name: each takes a laid-out bitext to a trained model.
+
+What one training alone needs is imported when it runs.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Lexicon, Smoothing
 from dovetail.registry import Registry
-from dovetail.training import bayes, em, joint, regularized, sampling
+from dovetail.training import em
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
@@ -80,6 +83,8 @@ def train_agreement(model: str, cells: Cells, start: Start, options: Any, engine
 @trainings.register("constrained", "EM whose E-step projects the posteriors onto constraints")
 def train_constrained(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
     """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
+    from dovetail.training import regularized
+
     chosen = regularized.chosen_constraints(options.constraints, start.constraints)
     start.lexicon.smoothing = Smoothing(options.additive, options.variational)
     base: IBM1 | HMM = IBM1(start.lexicon)
@@ -95,6 +100,8 @@ def train_constrained(model: str, cells: Cells, start: Start, options: Any, engi
 
 @trainings.register("joint", "IBM Model 1 by agreement, then both HMMs at once over a collapsed lexicon")
 def train_joint(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
+    from dovetail.training import joint
+
     return joint.train_joint(cells, start.lexicon, start.vocabularies, options, engine, monitor)
 
 
@@ -102,6 +109,8 @@ def train_joint(model: str, cells: Cells, start: Start, options: Any, engine: Th
 def train_monte_carlo_em(
     model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor
 ) -> Any:
+    from dovetail.training import sampling
+
     start.lexicon.smoothing = Smoothing(options.additive, options.variational)
     ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
     return sampling.train(model, ibm1, start.jumps, start.vocabularies, cells, options, start.seed, engine, monitor)
@@ -111,6 +120,8 @@ def train_monte_carlo_em(
 def train_collapsed_gibbs(
     model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor
 ) -> Any:
+    from dovetail.training import bayes
+
     start.lexicon.smoothing = Smoothing(options.additive, options.variational)
     ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
     warm = start.warm() if start.warm is not None else None
