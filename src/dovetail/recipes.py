@@ -92,7 +92,7 @@ class Options:
     soft_counts: bool = True
     hard_iterations: int = 2
     exact_iterations: int = 1000
-    exact_seconds: float = 10.0
+    exact_seconds: float = 0.0
     chains: int = 1
     start: str = "em"
     lag: int = 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE
 from dovetail.kernels.viterbi import FORWARD, REVERSE
 from dovetail.models.fertility_models import Potentials
 from dovetail.models.lexicon import Workspace
+
+
+MOVES = 5_000_000_000  # looked at for a sentence in one direction: some seconds' worth, for 100 words 5,000 iterations
 
 
 def potentials(model: Any, cells: Cells, work: Workspace, line: np.ndarray, direction: int) -> Potentials:
@@ -32,8 +36,10 @@ def potentials(model: Any, cells: Cells, work: Workspace, line: np.ndarray, dire
 class ExactFertility:
     """The alignment of the highest probability in each direction, proved to be that wherever `certified` says so.
 
-    At most `iterations` dual iterations and `seconds` (0: no limit) go to a sentence in one direction; then the best
-    alignment found is taken, and the bound tells how far from the best it may be.  `only` names the one direction wanted.
+    At most `iterations` dual iterations (0: no limit but MOVES) and `seconds` (0: no limit) go to a sentence in one
+    direction; then the best alignment found is taken, and the bound tells how far from the best it may be.  Seconds
+    depend on the machine and on what else it does, so by default work is counted instead.  `only` names the one
+    direction wanted.
     """
 
     default_combination = "grow-diag-final-and"
@@ -41,7 +47,7 @@ class ExactFertility:
     def __init__(
         self, iterations: int = 0, seconds: float = 0.0, method: str = "exact", only: str | None = None
     ) -> None:
-        self.iterations = iterations or None
+        self.iterations = iterations or sys.maxsize
         self.seconds = seconds or None
         self.method = method
         self.only = only
@@ -59,6 +65,11 @@ class ExactFertility:
             name: np.concatenate([np.zeros(0, kind), *(part[name] for part in self._details)])
             for name, kind in kinds.items()
         }
+
+    def _allowed(self, shape: tuple[int, ...]) -> int:
+        """Iterations for potentials of I + 1 rows and J columns, each of which looks at about (I + 1) ** 2 J moves."""
+        rows, J = shape
+        return max(1, min(self.iterations, MOVES // (rows * rows * max(J, 1))))
 
     def solve(
         self, model: Any, cells: Cells, block: Block, work: Workspace, engine: Threads
@@ -87,7 +98,7 @@ class ExactFertility:
                         p.fertility,
                         p.null_fertility,
                         method=self.method,
-                        iterations=self.iterations,
+                        iterations=self._allowed(p.emission.shape),
                         time_limit=self.seconds,
                     )
                     start = line[COLUMN] if direction == 0 else line[ROW]
