@@ -17,7 +17,6 @@ from dovetail.kernels.viterbi import FORWARD, REVERSE
 from dovetail.models.fertility_models import Potentials
 from dovetail.models.lexicon import Workspace
 
-
 MOVES = 5_000_000_000  # looked at for a sentence in one direction: some seconds' worth, for 100 words 5,000 iterations
 
 
