@@ -210,3 +210,40 @@ def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed
     live_hmm.exit_chances(words, 0, S, jumps.weights, jumps.sums, bins, *bin_limits(), exits)
     expected = [sum(jumps.weights[words[a], bins[S + b - a]] for b in range(S)) for a in range(S)]
     assert 1 / exits == pytest.approx(np.array(expected), rel=1e-4)
+
+
+def test_large_texts_get_fewer_iterations_unless_told_otherwise(monkeypatch):
+    from dovetail.recipes import Options
+    from dovetail.training import joint as training
+
+    _, cells = text(np.random.default_rng(0))
+    total = sum(block.cells for block in cells)
+    options = Options(ibm1_iterations=3, hmm_iterations=5)
+    for limits, expected in (((total, total), (3, 5)), ((0, total), (3, 4)), ((0, 0), (2, 3))):
+        monkeypatch.setattr(training, "LARGE", limits)
+        adapted = training._adapted(options, cells)
+        assert (adapted.ibm1_iterations, adapted.hmm_iterations) == expected
+    assert training._adapted(Options(adapt_iterations=False), cells) == Options(adapt_iterations=False)
+    one = training._adapted(Options(ibm1_iterations=1, hmm_iterations=1), cells)
+    assert (one.ibm1_iterations, one.hmm_iterations) == (1, 1)
+
+
+def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
+    random = np.random.default_rng(3)
+    bitext, cells = text(random, pairs=6)
+    vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
+    whole = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors())
+    used = random.random(len(cells.slots)) < 0.5
+    counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
+    nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
+    expected = whole.with_counts(counts, nulls)
+    support = expected.tables.support.copy()
+    few = whole.restricted(used).with_counts(counts[used], nulls)
+    again = few.widened(whole, used)
+    assert again.counts == pytest.approx(counts)
+    for side in range(2):
+        assert again.totals[side] == pytest.approx(expected.totals[side])
+    assert again.tables.support == pytest.approx(support)
+    assert few.tables.support == pytest.approx(support[used])
+    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))[used]
+    assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()

@@ -36,7 +36,8 @@ class Options:
     must agree (1: product, 0: not at all, the mean of both), `jump_strength` how many moves a word needs before its own
     jumps weigh as much as those of all words (0: they are the same), `largest_fertility` the number of links told apart
     (0: no fertility), `share` how much of its row's or its column's probability a cell needs to be looked at (0: all cells
-    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.
+    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored, `adapt_iterations` whether large
+    texts, which need fewer iterations, get fewer.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
     the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
@@ -81,6 +82,7 @@ class Options:
     largest_fertility: int = 4
     share: float = 0.03
     leave_one_out: bool = True
+    adapt_iterations: bool = True
     fertility: str = "poisson"
     deficient: bool = True
     fertility_iterations: int = 5

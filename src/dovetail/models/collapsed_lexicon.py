@@ -148,6 +148,30 @@ class CollapsedLexicon:
         """With the tables that the kernel reads, made from counts and priors."""
         return replace(self, tables=Tables.of(self))
 
+    def restricted(self, used: np.ndarray) -> CollapsedLexicon:
+        """For the slots that `used` marks: where all others count nothing, an M-step need not look at them."""
+        before = np.zeros(len(used) + 1, np.int64)
+        np.cumsum(used, out=before[1:])
+        return replace(
+            self,
+            slots=Slots(before[self.slots.row_start], self.slots.target[used], self.slots.n_targets),
+            counts=self.counts[used],
+            spelling=self.spelling[used],
+            levels=[level.restricted(used) for level in self.levels],
+        ).prepared()
+
+    def widened(self, whole: CollapsedLexicon, used: np.ndarray) -> CollapsedLexicon:
+        """Undo `restricted`: these counts, and nothing for the slots that were left out."""
+        counts = np.zeros(len(whole.slots))
+        counts[used] = self.counts
+        return replace(
+            whole,  # whose stem levels share their counts with this one's
+            counts=counts,
+            totals=self.totals,
+            null_forward=self.null_forward,
+            null_reverse=self.null_reverse,
+        ).prepared()
+
     def compact(self) -> CollapsedLexicon:
         """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
         kept = np.flatnonzero(self.counts > 0)

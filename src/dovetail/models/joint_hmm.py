@@ -69,7 +69,7 @@ class JointHMM:
         sizes = cells.slots.n_sources, cells.slots.n_targets
         K = self.fertility[0].table.shape[1] if self.fertility else 1
         return JointCounts(
-            CollapsedCounts.zeros(cells.slots),
+            CollapsedCounts.zeros(self.lexicon.slots),
             (np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))),
             np.zeros((2, 2, 2, POSITIONS)),
             (np.zeros((sizes[0], K)), np.zeros((sizes[1], K))),

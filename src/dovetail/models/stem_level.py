@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +66,10 @@ class StemLevel:
         kernels.add_up(self.group, counts, self.counts)
         self.source_total[:] = _sums(self.counts, self.starts)
         self.target_total[:] = np.bincount(self.partners, self.counts, len(self.target))
+
+    def restricted(self, used: np.ndarray) -> StemLevel:
+        """For some of the slots; the groups and their counts are the same arrays."""
+        return replace(self, group=self.group[used])
 
     def compact(self) -> StemLevel:
         """Groups with a count only, sorted by target stem within a source stem; the groups of slots are dropped."""

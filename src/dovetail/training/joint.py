@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from dovetail.training import em
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
+LARGE = (30_000_000, 200_000_000)  # cells; about 70,000 and 450,000 pairs of 20 words
 SPELLING_CELLS = 1 << 24  # cells on which the worth of a spelling is measured
 
 
@@ -37,17 +39,65 @@ def train_joint(
     What single cells contributed is forgotten at the end, so that any text, the training text included, is aligned in
     the same way: whole or in chunks, now or with the saved model.
     """
-    model, live = _first_counts(cells, lexicon, vocabularies, options, engine, monitor)
+    options = _adapted(options, cells)
+    model, lives = _first_counts(cells, lexicon, vocabularies, options, engine, monitor)
     work = Workspace.for_cells(cells)
     monitor.begin(model.name, options.hmm_iterations, len(cells.pieces))
+    whole, used = _narrow(model, lives)
     for iteration in range(options.hmm_iterations):
         # Too early a choice costs accuracy; for one or two iterations a second one is not worth its time.
-        anew = iteration == 1 and options.hmm_iterations > 2
-        counts = _expect(model, live, cells, work, options, engine, monitor, anew)
+        if iteration == 1 and options.hmm_iterations > 2:
+            model.lexicon = model.lexicon.widened(whole, used)
+            _choose_anew(model, lives, cells, work, options.share, engine)
+            whole, used = _narrow(model, lives)
+        counts = _expect(model, lives, cells, work, options, engine, monitor)
         model = model.reestimate(counts, options.jump_strength)
         if monitor.iterated(counts.log_likelihood).converged:
             break
+    model.lexicon = model.lexicon.widened(whole, used)
     return model
+
+
+def _adapted(options: Any, cells: Cells) -> Any:
+    """With fewer iterations for large texts: the more text, the sooner the lexicon is as good as it gets."""
+    if not options.adapt_iterations:
+        return options
+    total = sum(block.cells for block in cells)
+    fewer = sum(total > limit for limit in LARGE)
+    hmm, ibm1 = options.hmm_iterations, options.ibm1_iterations
+    return replace(
+        options,
+        hmm_iterations=max(min(hmm, 2), hmm - fewer),
+        ibm1_iterations=max(min(ibm1, 2), ibm1 - fewer // 2),
+    )
+
+
+def _narrow(model: JointHMM, lives: list[Live]) -> tuple[CollapsedLexicon, np.ndarray]:
+    """Leave slots without a live cell out of the model's lexicon; returns the whole one, and which slots are left.
+
+    Nine in ten are hopeless, and every M-step would go through them.
+    """
+    whole = model.lexicon
+    used = np.zeros(len(whole.slots), np.bool_)
+    for live in lives:
+        used[live.slot] = True
+    number = np.cumsum(used) - 1
+    for k, live in enumerate(lives):
+        lives[k] = replace(live, slot=number[live.slot].astype(live.slot.dtype))
+    model.lexicon = whole.restricted(used)
+    return whole, used
+
+
+def _choose_anew(
+    model: JointHMM, lives: list[Live], cells: Cells, work: Workspace, share: float, engine: Threads
+) -> None:
+    """Choose live cells by emissions: IBM Model 1 did it first, and an HMM's lexicon knows better."""
+    for k, block in enumerate(cells):
+        view = work.view(block)
+        model.lexicon.gather(cells, block, view, engine)
+        live, _ = Live.select(cells, block, view, GENEROUS * share, engine)
+        live.carry_over(lives[k])
+        lives[k] = live
 
 
 def _first_counts(
@@ -134,29 +184,20 @@ def _expect(
     options: Any,
     engine: Threads,
     monitor: Monitor,
-    anew: bool,
 ) -> JointCounts:
-    """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped.
-
-    With `anew` live cells are chosen again: IBM Model 1 did it first, and an HMM's lexicon knows better.
-    """
+    """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped."""
     counts = model.zero_counts(cells)
-    for number, block in enumerate(cells):
+    for k, block in enumerate(cells):
         view = work.view(block)
-        live = lives[number]
-        if anew:
-            model.lexicon.gather(cells, block, view, engine)
-            live, _ = Live.select(cells, block, view, GENEROUS * options.share, engine)
-            live.carry_over(lives[number])
         moves = Moves.room(block.rows), Moves.room(block.columns)
-        values = model.lexicon.gather_live(live, cells, block, engine)
-        scores = model.infer(live, values, cells, block, view, engine, moves, counts.ends)
-        live, values = live.narrowed(values, block, options.share, engine)
+        values = model.lexicon.gather_live(lives[k], cells, block, engine)
+        scores = model.infer(lives[k], values, cells, block, view, engine, moves, counts.ends)
+        live, values = lives[k].narrowed(values, block, options.share, engine)
         beliefs = model.settle(live, values, cells, block, view, engine)
         model.count(counts, live, cells, block, view, moves, beliefs, engine)
         if not options.leave_one_out:
             live.count[:] = 0.0
+        lives[k] = live
         counts.log_likelihood += scores.sum(axis=0)
-        lives[number] = live
         monitor.worked(block.last - block.first)
     return counts
