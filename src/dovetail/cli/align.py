@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,13 +14,11 @@ from dovetail.cli.options import (
     decoder_names,
     format_names,
     reading,
+    reading_of,
     recipe_names,
     text_options,
 )
 from dovetail.errors import InputError
-
-if TYPE_CHECKING:
-    from dovetail.bitext.corpus import TextOptions
 
 
 @click.command()
@@ -138,7 +136,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
     if values["load"]:
         aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
-        options |= _reading_of(aligner.text_options, options)
+        options |= reading_of(aligner.text_options, options)
     else:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
@@ -169,16 +167,6 @@ def align(source: str, target: str | None, **values: Any) -> None:
     say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
-
-
-def _reading_of(trained: TextOptions, asked: dict[str, Any]) -> dict[str, Any]:
-    """How a model's text was read, for new text is read likewise; asking for something else is refused, not ignored."""
-    own = {"tokenizer": trained.tokenizer, "lower": trained.normaliser.lower, "form": trained.normaliser.form}
-    plain = {"tokenizer": "whitespace", "lower": False, "form": None}
-    for name, value in own.items():
-        if asked[name] not in (plain[name], value):
-            raise click.UsageError(f"--load: the model's text was read with {name}={value}. Drop --{name}.")
-    return own
 
 
 def _number(count: int, thing: str) -> str:

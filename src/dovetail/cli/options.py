@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from dovetail.bitext.corpus import TextOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -121,3 +124,13 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
         if (language := values.pop(name)) is not None:
             options[name] = language
     return options
+
+
+def reading_of(trained: TextOptions, asked: dict[str, Any]) -> dict[str, Any]:
+    """How a model's text was read, for new text is read likewise; asking for something else is refused, not ignored."""
+    own = {"tokenizer": trained.tokenizer, "lower": trained.normaliser.lower, "form": trained.normaliser.form}
+    plain = {"tokenizer": "whitespace", "lower": False, "form": None}
+    for name, value in own.items():
+        if asked[name] not in (plain[name], value):
+            raise click.UsageError(f"--load: the model's text was read with {name}={value}. Drop --{name}.")
+    return own

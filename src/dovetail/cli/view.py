@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dovetail.cli.options import reading, text_options
+from dovetail.cli.options import reading, reading_of, text_options
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -109,13 +109,12 @@ def named(text: str) -> tuple[str, str]:
 def load_models(asked: tuple[str, ...], threads: int | None, options: dict[str, Any] | None) -> dict[str, Aligner]:
     """Saved models by name; `options` of reading text become those of the models, which must read alike."""
     from dovetail.aligner import Aligner
-    from dovetail.cli.align import _reading_of
 
     aligners: dict[str, Aligner] = {}
     for name, path in map(named, asked):
         aligner = Aligner.load(path, threads=threads)
         if options is not None:
-            options |= _reading_of(aligner.text_options, options)
+            options |= reading_of(aligner.text_options, options)
         while name in aligners:
             name += "'"
         aligners[name] = aligner
