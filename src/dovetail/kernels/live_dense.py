@@ -37,7 +37,6 @@ def rows(
     T,
     S,
     begin,
-    order,
     state,
     emission,
     nulls,
@@ -71,7 +70,7 @@ def rows(
         for s in range(S):
             cells[t, s] = np.float32(0.0)
         for m in range(begin[t], begin[t + 1]):
-            cells[t, state[order[m]]] = emission[order[m]]
+            cells[t, state[m]] = emission[m]
     log_likelihood = forward_backward(
         cells,
         nulls,
@@ -91,7 +90,7 @@ def rows(
     )
     for t in range(T):
         for m in range(begin[t], begin[t + 1]):
-            emission[order[m]] = cells[t, state[order[m]]]
+            emission[m] = cells[t, state[m]]
     if counting:
         middle = len(bins) // 2
         for before in range(S):

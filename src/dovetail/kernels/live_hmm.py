@@ -72,7 +72,6 @@ def chain(
     T,
     S,
     begin,
-    order,
     state,
     emission,
     nulls,
@@ -103,7 +102,7 @@ def chain(
 ):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
-    Word t's live cells are order[begin[t]:begin[t + 1]], with states `state` and `emission`, which is overwritten by
+    Word t's live cells are begin[t]:begin[t + 1], with states `state` and `emission`, which is overwritten by
     posteriors; `nulls` (T,) likewise.  The `past` lists hold, word after word, the positions that are possible after
     it: state, probability, beta, and where the same state stands on the next word's list (-1: nowhere).
     With `counting`, `moves` (S, bins), `leaving` (S,), `first_moves` (S,) and `final` (S,) get what kernels.hmm counts.
@@ -126,14 +125,13 @@ def chain(
         total = p0 * nulls[t]
         skip = total
         for m in range(begin[t], begin[t + 1]):
-            k = order[m]
-            s = state[k]
+            s = state[m]
             value = mass * first[s]
             for a in range(low, high):
                 jump = weights[past_word[a], bins[middle + s - past_state[a]]]
                 value += past_beta[a] * jump  # position times exit, see below
-            value *= p1 * emission[k]
-            alpha[k] = value
+            value *= p1 * emission[m]
+            alpha[m] = value
             total += value
         scale = one / total
         skip *= scale
@@ -150,23 +148,22 @@ def chain(
             else:
                 past_next[a] = -1
         for m in range(begin[t], begin[t + 1]):
-            k = order[m]
-            s = state[k]
-            value = alpha[k] * scale
-            alpha[k] = value
-            emission[k] *= p1 * scale  # all that the way back needs
+            s = state[m]
+            value = alpha[m] * scale
+            alpha[m] = value
+            emission[m] *= p1 * scale  # all that the way back needs
             if where[s] >= high:
                 past_position[where[s]] += value
-                place[k] = where[s]
+                place[m] = where[s]
             elif value > NEGLIGIBLE:
                 past_state[top] = s
                 past_word[top] = words[first_word + s]
                 past_position[top] = value
                 where[s] = top
-                place[k] = top
+                place[m] = top
                 top += 1
             else:
-                place[k] = -1
+                place[m] = -1
         low, high = high, top
         for a in range(low, high):
             past_beta[a] = past_position[a] * exits[past_state[a]]  # until the way back: what jumps are multiplied by
@@ -201,17 +198,16 @@ def chain(
         linked = zero
         before_mass = start_mass[t - 1] if t > 0 else one
         for m in range(begin[t], begin[t + 1]):
-            k = order[m]
-            if place[k] < 0:
+            if place[m] < 0:
                 weight[m] = zero
-                emission[k] = zero
+                emission[m] = zero
                 continue
-            beta = past_beta[place[k]]
-            weight[m] = emission[k] * beta
-            emission[k] = alpha[k] * beta
-            linked += emission[k]
+            beta = past_beta[place[m]]
+            weight[m] = emission[m] * beta
+            emission[m] = alpha[m] * beta
+            linked += emission[m]
             if counting:
-                first_moves[state[k]] += before_mass * first[state[k]] * weight[m]
+                first_moves[state[m]] += before_mass * first[state[m]] * weight[m]
         nulls[t] = max(zero, one - linked)
         if t > 0:
             for a in range(past_begin[t - 1], past_begin[t]):
@@ -219,7 +215,7 @@ def chain(
                 share = past_position[a] * exits[s]
                 beta = zero
                 for m in range(begin[t], begin[t + 1]):
-                    to = state[order[m]]
+                    to = state[m]
                     b = bins[middle + to - s]
                     value = weights[past_word[a], b] * weight[m]
                     beta += value
@@ -288,6 +284,7 @@ def expect(
     last_link = np.empty(longest, np.float32)
     begin = np.empty(longest + 1, np.int64)
     order = np.empty(most, np.int64)
+    in_order = np.empty(most, np.float32)
     state = np.empty(most, np.int64)
     alpha = np.empty(most, np.float32)
     place = np.empty(most, np.int64)
@@ -315,11 +312,13 @@ def expect(
             if direction == 0:
                 S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
                 words, first_word, weights, sums = source_ids, line[SOURCE], forward_weights, forward_sums
-                emission = forward[low:high]
+                emission = in_order[:n]
                 nulls = null_forward_posterior[line[COLUMN] : line[COLUMN] + T]
                 for t in range(T):
                     nulls[t] = null_forward[target_ids[line[TARGET] + t]]
                 by_column(line[ROW], S, T, start, column, begin, order, state)
+                for m in range(n):
+                    in_order[m] = forward[low + order[m]]
                 moves = row_moves[token : token + S] if counting else row_moves
                 exposure = row_exposure
             else:
@@ -332,7 +331,6 @@ def expect(
                 for t in range(T + 1):
                     begin[t] = start[line[ROW] + t] - low
                 for k in range(n):
-                    order[k] = k
                     state[k] = column[low + k]
                 moves = column_moves[token : token + S] if counting else column_moves
                 exposure = column_exposure
@@ -344,7 +342,6 @@ def expect(
                     T,
                     S,
                     begin,
-                    order,
                     state,
                     emission,
                     nulls,
@@ -371,7 +368,6 @@ def expect(
                     T,
                     S,
                     begin,
-                    order,
                     state,
                     emission,
                     nulls,
@@ -400,6 +396,9 @@ def expect(
                     first_moves,
                     final,
                 )
+            if direction == 0:
+                for m in range(n):
+                    forward[low + order[m]] = in_order[m]
             if counting:
                 for s in range(S):
                     exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
@@ -408,7 +407,7 @@ def expect(
 
 @kernel
 def by_column(row, I, J, start, column, begin, order, state):
-    """The live cells of a piece by column: those of column j are order[begin[j]:begin[j + 1]]; `state` is each one's row."""
+    """The live cells of a piece by column: those of column j are order[begin[j]:begin[j + 1]]; `state` are their rows."""
     low = start[row]
     begin[: J + 1] = 0
     for k in range(low, start[row + I]):
@@ -419,7 +418,7 @@ def by_column(row, I, J, start, column, begin, order, state):
         for k in range(start[row + i] - low, start[row + i + 1] - low):
             j = column[low + k]
             order[begin[j]] = k
-            state[k] = i
+            state[begin[j]] = i
             begin[j] += 1
     for j in range(J, 0, -1):
         begin[j] = begin[j - 1]
