@@ -48,7 +48,7 @@ def test_speed_compares_every_number_of_samples_with_the_hmm(data):
     found = rows(fertility.speed(["aa-bb"], data, 1))
     assert [row["system"] for row in found][:3] == ["HMM", "1 sample, hard counts", "5 samples, hard counts"]
     assert len(found) == 7
-    assert all(float(row["text to links, CPU s"]) > 0 for row in found)
+    assert all(float(row["text to links, CPU s"]) >= 0 for row in found)  # so little text may round to nothing
 
 
 def test_certificates_cover_both_directions_and_joined_pairs(data):
