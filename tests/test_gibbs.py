@@ -14,7 +14,7 @@ import naive
 import naive_fertility_models as slow
 from dovetail.engines import Threads
 from dovetail.kernels import gibbs, kernel
-from dovetail.kernels.random import stream, uniform
+from dovetail.kernels.random import draw, stream, uniform
 from dovetail.models.fertility import MOST, RARE, FertilityCounts, fertilities
 from dovetail.models.fertility_models import FertilityHMM, FertilityIBM1, Sampling
 from dovetail.models.lexicon import Workspace
@@ -118,7 +118,7 @@ def draw_many(weight, n, null, times, sums):
     seen = np.zeros(n + 2, np.int64)
     key = stream(3, 0, 0)
     for k in range(times):
-        seen[gibbs.draw(weight, n, null, uniform(key, k), sums) + 2] += 1
+        seen[draw(weight, n, null, uniform(key, k), sums)[0] + 2] += 1
     return seen
 
 

@@ -17,7 +17,7 @@ from dovetail.kernels import kernel
 from dovetail.kernels.cooccurrence import RANK_LIMIT
 from dovetail.kernels.gibbs import NULL
 from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
-from dovetail.kernels.random import stream, uniform
+from dovetail.kernels.random import draw, stream, uniform
 
 # Columns of `side`: where a line says that the generating and the generated tokens begin, their number and their place.
 GIVEN, GIVEN_LENGTH, GIVEN_PLACE, MADE, MADE_LENGTH, MADE_PLACE = range(6)
@@ -88,43 +88,6 @@ def fill_moves(row, alpha, scale, into, out, factor, weight):
     """The same times the jumps to the word and from it."""
     for i in range(len(scale)):
         weight[i] = ((row[i] + alpha) * scale[i]) * (into[i] * out[i] * factor)
-
-
-@kernel
-def draw(weight, n, null, u, sums):
-    """Draw in proportion to `null` (the answer is -1) and weight[0], ... weight[n - 1].
-
-    Returns the answer, -2 where nothing is possible, and the sum of all.  First an octet of candidates is drawn, then one of
-    them.  `weight` has room for seven more, `sums` for a number an octet.
-    """
-    octets = (n + 7) // 8
-    for k in range(n, 8 * octets):
-        weight[k] = np.float32(0.0)
-    total = null
-    for b in range(octets):
-        k = 8 * b
-        sums[b] = total
-        total += ((weight[k] + weight[k + 1]) + (weight[k + 2] + weight[k + 3])) + (
-            (weight[k + 4] + weight[k + 5]) + (weight[k + 6] + weight[k + 7])
-        )
-    target = np.float32(u) * total
-    if not total > np.float32(0.0):
-        return -2, total
-    if target < null:
-        return NULL, total
-    b = 0
-    for k in range(1, octets):  # no branch that depends on the draw: a wrong guess costs more than the sums
-        b += np.int64(sums[k] <= target)
-    target -= sums[b]
-    i = 8 * b
-    before = np.float32(0.0)
-    for k in range(8 * b, 8 * b + 8):
-        before += weight[k]
-        i += np.int64(before <= target)
-    i = min(i, n - 1)
-    while i >= 0 and not weight[i] > np.float32(0.0):  # rounding went past the last candidate that is possible
-        i -= 1
-    return i, total
 
 
 @kernel

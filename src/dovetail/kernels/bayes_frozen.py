@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.bayes import GIVEN, GIVEN_LENGTH, MADE, MADE_LENGTH, MADE_PLACE, draw, fill_moves
+from dovetail.kernels.bayes import GIVEN, GIVEN_LENGTH, MADE, MADE_LENGTH, MADE_PLACE, fill_moves
 from dovetail.kernels.gibbs import NULL
 from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J
-from dovetail.kernels.random import stream, uniform
+from dovetail.kernels.random import draw, stream, uniform
 
 
 @kernel

@@ -163,45 +163,6 @@ def null_credit(null, total, drawn, likely, share):
 
 
 @kernel
-def draw(weight, n, null, u, sums):
-    """Draw in proportion to `null` (the answer is -1) and weight[0], ... weight[n - 1]; -2 where nothing is possible.
-
-    First an octet of candidates, then one of them, both without a branch that depends on the draw: a wrong guess of the
-    processor costs more than the sums.  `weight` has room for seven more, `sums` for a number an octet.
-    """
-    octets = (n + 7) // 8
-    for k in range(n, 8 * octets):
-        weight[k] = np.float32(0.0)
-    total = null
-    for b in range(octets):
-        k = 8 * b
-        sums[b] = total
-        total += ((weight[k] + weight[k + 1]) + (weight[k + 2] + weight[k + 3])) + (
-            (weight[k + 4] + weight[k + 5]) + (weight[k + 6] + weight[k + 7])
-        )
-    target = np.float32(u) * total
-    if target < null:
-        return NULL
-    if not total > np.float32(0.0):
-        return -2
-    b = 0
-    for k in range(1, octets):
-        b += np.int64(sums[k] <= target)
-    target -= sums[b]
-    i = 8 * b
-    before = np.float32(0.0)
-    for k in range(8 * b, 8 * b + 8):
-        before += weight[k]
-        i += np.int64(before <= target)
-    if i < n and weight[i] > np.float32(0.0):
-        return i
-    i = min(i, n - 1)  # rounding went past the end: the last candidate before it that is possible
-    while i >= 0 and not weight[i] > np.float32(0.0):
-        i -= 1
-    return i
-
-
-@kernel
 def start_counts(alignment, I, exits, ratios, tail, counts, gains):
     """Counts of each source word, and what one more link would gain; a padded I on, that times 1 / the jumps' sum.
 

@@ -43,3 +43,40 @@ def bits(key, word):
 def uniform(key, word):
     """A float64 in [0, 1) on a grid of 2^-53: number `word` of the stream."""
     return np.float64(np.int64(bits(key, word) >> np.uint64(11))) * UNIT  # signed: one instruction
+
+
+@kernel
+def draw(weight, n, null, u, sums):
+    """Draw in proportion to `null` (the answer is -1) and weight[0], ... weight[n - 1].
+
+    Returns the answer, -2 where nothing is possible, and the sum of all.  First an octet of candidates is drawn, then one of
+    them.  `weight` has room for seven more, `sums` for a number an octet.
+    """
+    octets = (n + 7) // 8
+    for k in range(n, 8 * octets):
+        weight[k] = np.float32(0.0)
+    total = null
+    for b in range(octets):
+        k = 8 * b
+        sums[b] = total
+        total += ((weight[k] + weight[k + 1]) + (weight[k + 2] + weight[k + 3])) + (
+            (weight[k + 4] + weight[k + 5]) + (weight[k + 6] + weight[k + 7])
+        )
+    target = np.float32(u) * total
+    if not total > np.float32(0.0):
+        return -2, total
+    if target < null:
+        return -1, total
+    b = 0
+    for k in range(1, octets):  # no branch that depends on the draw: a wrong guess costs more than the sums
+        b += np.int64(sums[k] <= target)
+    target -= sums[b]
+    i = 8 * b
+    before = np.float32(0.0)
+    for k in range(8 * b, 8 * b + 8):
+        before += weight[k]
+        i += np.int64(before <= target)
+    i = min(i, n - 1)
+    while i >= 0 and not weight[i] > np.float32(0.0):  # rounding went past the last candidate that is possible
+        i -= 1
+    return i, total

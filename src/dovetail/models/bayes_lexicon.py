@@ -10,9 +10,8 @@ import numpy as np
 from dovetail.bitext.cells import Block, Cells, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
-from dovetail.kernels import lexicon as lexicon_kernels
 from dovetail.kernels import transfer as transfer_kernels
-from dovetail.models.lexicon import WordMap, Workspace, check_shapes, saved_slots
+from dovetail.models.lexicon import WordMap, Workspace, check_shapes, gather_table, saved_slots
 
 
 @dataclass(frozen=True)
@@ -114,22 +113,7 @@ class BayesLexicon:
 
     def gather(self, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
         """Fill the workspace with the probabilities of the block's cells."""
-
-        def task(order: np.ndarray) -> None:
-            lexicon_kernels.gather(
-                order,
-                block.row_piece,
-                block.lines,
-                cells.source_ids,
-                cells.target_ids,
-                self.slots.row_start,
-                block.rank,
-                self.table,
-                work.forward,
-                work.reverse,
-            )
-
-        engine.map(task, [(order,) for order in block.word_tasks])
+        gather_table(self.slots, self.table, cells, block, work, engine)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Parameters of a compact lexicon by name, for saving."""

@@ -224,22 +224,7 @@ class Lexicon:
 
     def gather(self, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
         """Fill the workspace with the probabilities of the block's cells."""
-
-        def task(order: np.ndarray) -> None:
-            kernels.gather(
-                order,
-                block.row_piece,
-                block.lines,
-                cells.source_ids,
-                cells.target_ids,
-                self.slots.row_start,
-                block.rank,
-                self.table,
-                work.forward,
-                work.reverse,
-            )
-
-        engine.map(task, [(order,) for order in block.word_tasks])
+        gather_table(self.slots, self.table, cells, block, work, engine)
 
     def scatter(self, cells: Cells, block: Block, work: Workspace, counts: LexiconCounts, engine: Threads) -> None:
         """Add the block's posteriors to the counts of their word types.  No two tasks share an entry."""
@@ -332,6 +317,25 @@ def check_rows(starts: np.ndarray, partners: np.ndarray, limit: int) -> None:
     )
     if not sound:
         raise ValueError("the rows of the model do not fit together")
+
+
+def gather_table(slots: Slots, table: np.ndarray, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
+    """Fill the workspace with entries of a table of both directions' probabilities (slots, 2)."""
+    engine.map(
+        lambda order: kernels.gather(
+            order,
+            block.row_piece,
+            block.lines,
+            cells.source_ids,
+            cells.target_ids,
+            slots.row_start,
+            block.rank,
+            table,
+            work.forward,
+            work.reverse,
+        ),
+        [(order,) for order in block.word_tasks],
+    )
 
 
 def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
