@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import product
 
 import numpy as np
@@ -93,12 +94,38 @@ def naive_common_subsequence(one, other):
     return max(naive_common_subsequence(one[:-1], other), naive_common_subsequence(one, other[:-1]))
 
 
+def common_subsequence(one, other):
+    codes = [np.array([ord(letter) for letter in word], np.int32) for word in (one, other)]
+    places = np.zeros(128, np.uint64)
+    spelling_kernels.mark_places(codes[0], places)
+    found = spelling_kernels.common_subsequence(places, len(one), codes[1])
+    spelling_kernels.unmark_places(codes[0], places)
+    assert not places.any()
+    return found
+
+
 @given(one=st.text("abc", max_size=6), other=st.text("abc", max_size=6))
 @settings(deadline=None)
 def test_the_longest_common_subsequence_equals_the_recursive_definition(one, other):
-    codes = [np.array([ord(letter) for letter in word], np.int32) for word in (one, other)]
-    found = spelling_kernels.common_subsequence(codes[0], codes[1], np.zeros(20, np.int32))
-    assert found == naive_common_subsequence(one, other)
+    assert common_subsequence(one, other) == naive_common_subsequence(one, other)
+
+
+@given(one=st.text("abcd", min_size=60, max_size=64), other=st.text("abcd", min_size=50, max_size=64))
+@settings(deadline=None)
+def test_the_longest_common_subsequence_of_words_that_fill_the_machine_word(one, other):
+    table = np.zeros((len(one) + 1, len(other) + 1), int)
+    for i, j in product(range(len(one)), range(len(other))):
+        same = table[i, j] + 1 if one[i] == other[j] else 0
+        table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j], same)
+    assert common_subsequence(one, other) == table[-1, -1]
+
+
+@given(words=st.lists(st.text(max_size=6), max_size=5))
+@settings(deadline=None)
+def test_folding_letter_by_letter_equals_folding_the_word(words):
+    for word in words:
+        letters = unicodedata.normalize("NFD", word.casefold())
+        assert fold(word) == ("".join(a for a in letters if not unicodedata.combining(a)) or word)
 
 
 def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import as_file, files
 from itertools import product
 
 import numpy as np
@@ -9,10 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import dovetail
 from dovetail.bitext.cells import lay_out
 from dovetail.bitext.corpus import Bitext
 from dovetail.engines import Threads
 from dovetail.kernels import live_hmm
+from dovetail.kernels.joint_hmm import bin_counts
+from dovetail.kernels.lines import LENGTH_I, ROW, SOURCE
+from dovetail.models import joint_hmm as joint_module
 from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
 from dovetail.models.joint_hmm import JointHMM, Moves
 from dovetail.models.lexicon import Workspace
@@ -95,9 +100,16 @@ def enumerated(emission, nulls, p0, jumps, words):
     return posterior / total, moves / total, np.log(total)
 
 
+@pytest.fixture(scope="module")
+def nothing_negligible():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint_module, "NEGLIGIBLE", 1e-6)
+        yield
+
+
 @given(seed=st.integers(0, 10_000), share=st.sampled_from([0.0, 0.2, 0.5]))
 @settings(deadline=None, max_examples=25)
-def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(seed, share):
+def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(nothing_negligible, seed, share):
     random = np.random.default_rng(seed)
     bitext, cells = text(random)
     model = joint(random, bitext)
@@ -166,7 +178,7 @@ def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_re
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
     everything, values = Live.select(cells, block, view, 0.0, ENGINE)
     assert len(everything) == block.cells
-    few, kept = everything.narrowed(values, block, 0.4, ENGINE)
+    few, (kept,) = everything.narrowed(values, block, 0.4, ENGINE)
     chosen, expected = Live.select(cells, block, view, 0.4, ENGINE)
     assert 0 < len(few) < len(everything)
     assert (few.column == chosen.column).all()
@@ -200,6 +212,58 @@ def test_a_link_counts_as_far_as_both_directions_believe_in_it_and_nulls_get_the
     assert counts.slots == pytest.approx(np.bincount(live.slot, live.count, len(cells.slots)), abs=1e-5)
 
 
+@given(seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=25)
+def test_positions_that_are_forgotten_change_little(seed):
+    found = []
+    for negligible in (1e-6, 1e-3):
+        random = np.random.default_rng(seed)
+        bitext, cells = text(random, longest=12)
+        model = joint(random, bitext)
+        (block,) = cells
+        view = Workspace.for_cells(cells).view(block)
+        view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 6).astype(np.float32)
+        live, values = Live.select(cells, block, view, 0.03, ENGINE)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(joint_module, "NEGLIGIBLE", negligible)
+            model.infer(live, values, cells, block, view, ENGINE)
+        found.append(np.concatenate([values.forward, values.reverse]))
+    assert found[1] == pytest.approx(found[0], abs=0.02)
+
+
+@given(seed=st.integers(0, 1000), strength=st.sampled_from([1.0, 50.0]))
+@settings(deadline=None, max_examples=20)
+def test_jump_counts_and_weights_by_word_equal_their_definitions(seed, strength):
+    random = np.random.default_rng(seed)
+    bitext, cells = text(random, pairs=4, longest=40)
+    (block,) = cells
+    moves = random.uniform(0, 1, (block.rows, BINS)).astype(np.float32)
+    exposure = random.uniform(0, 1, block.rows).astype(np.float32)
+    (low, high), words = bin_limits(), len(bitext.source.vocabulary)
+    counts, expected = np.zeros((words, 2, BINS)), np.zeros((words, 2, BINS))
+    where = SOURCE, LENGTH_I, ROW, cells.source_ids
+    bin_counts(block.lines, *where, moves, exposure, bins_of(cells.longest), low, high, counts)
+    token = 0
+    for I, _ in bitext.lengths:
+        for before in range(I):
+            for b in range(BINS):
+                reach = sum(low[b] <= i - before <= high[b] for i in range(I))
+                word = bitext.source.ids[token]
+                expected[word, 0, b] += moves[token, b] if reach else 0.0
+                expected[word, 1, b] += reach * exposure[token]
+            token += 1
+    assert counts == pytest.approx(expected)
+    total = expected.sum(axis=0)
+    prior = total / total[0].sum()
+    weights = WordJumps.estimate(counts, np.ones((2, 2, POSITIONS)), strength).weights
+    for word in range(words):
+        over, under = expected[word] + strength * prior
+        seen = under > 1e-9
+        ratio = over[seen] / under[seen]
+        assert weights[word][seen] == pytest.approx(np.maximum(ratio / ratio.mean(), 1e-5), rel=1e-4)
+        assert (weights[word][~seen] == 1).all()
+
+
 @given(seed=st.integers(0, 1000), S=st.integers(1, 60))
 @settings(deadline=None, max_examples=30)
 def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed, S):
@@ -212,20 +276,22 @@ def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed
     assert 1 / exits == pytest.approx(np.array(expected), rel=1e-4)
 
 
-def test_large_texts_get_fewer_iterations_unless_told_otherwise(monkeypatch):
-    from dovetail.recipes import Options
+def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_twice_as_many_cells():
     from dovetail.training import joint as training
 
-    _, cells = text(np.random.default_rng(0))
-    total = sum(block.cells for block in cells)
-    options = Options(ibm1_iterations=3, hmm_iterations=5)
-    for limits, expected in (((total, total), (3, 5)), ((0, total), (3, 4)), ((0, 0), (2, 3))):
-        monkeypatch.setattr(training, "LARGE", limits)
-        adapted = training._adapted(options, cells)
-        assert (adapted.ibm1_iterations, adapted.hmm_iterations) == expected
-    assert training._adapted(Options(adapt_iterations=False), cells) == Options(adapt_iterations=False)
-    one = training._adapted(Options(ibm1_iterations=1, hmm_iterations=1), cells)
-    assert (one.ibm1_iterations, one.hmm_iterations) == (1, 1)
+    bitext, cells = text(np.random.default_rng(0), pairs=40)
+    assert training._sample(cells, 0, ENGINE) is None
+    assert training._sample(cells, cells.total // 2 + 1, ENGINE) is None
+    sample = training._sample(cells, cells.total // 3, ENGINE)
+    assert len(sample.pieces) == 14
+    for p in range(14):
+        tokens = bitext.tokens(3 * p)
+        sides = (
+            (sample.source_ids, sample.pieces.source_start, sample.pieces.source_length, bitext.source.vocabulary),
+            (sample.target_ids, sample.pieces.target_start, sample.pieces.target_length, bitext.target.vocabulary),
+        )
+        for side, (ids, start, length, vocabulary) in enumerate(sides):
+            assert [vocabulary[word] for word in ids[start[p] : start[p] + length[p]]] == tokens[side]
 
 
 def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
@@ -247,3 +313,49 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     assert few.tables.support == pytest.approx(support[used])
     owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))[used]
     assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()
+
+
+def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
+    random = np.random.default_rng(5)
+    bitext, cells = text(random, pairs=8)
+    vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
+    few = cells.picked(np.arange(0, 8, 3), ENGINE)
+    lexicon = CollapsedLexicon.of(few.slots, vocabularies, LexiconPriors())
+    counts = random.uniform(0, 2, len(few.slots))
+    nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
+    lexicon = lexicon.with_counts(counts, nulls)
+    moved = lexicon.moved(cells.slots, ENGINE)
+
+    def by_pair(lexicon):
+        owner = np.repeat(np.arange(lexicon.slots.n_sources), np.diff(lexicon.slots.row_start))
+        return {
+            (int(e), int(f)): (count, *support[:3])
+            for e, f, count, support in zip(
+                owner, lexicon.slots.target, lexicon.counts, lexicon.tables.support, strict=True
+            )
+            if count > 0
+        }
+
+    known, found = by_pair(lexicon), by_pair(moved)
+    assert found.keys() == known.keys()
+    for pair, values in known.items():
+        assert found[pair] == pytest.approx(values)
+    for side in range(2):
+        assert moved.totals[side] == pytest.approx(lexicon.totals[side])
+
+
+@pytest.mark.parametrize("start", ["cold", "warm"])
+def test_learning_from_a_sample_first_gives_nearly_the_same_links_and_the_same_for_any_threads(start):
+    folder = files("dovetail") / "data"
+    with as_file(folder / "demo.en") as source, as_file(folder / "demo.fr") as target:
+        bitext = dovetail.read_bitext(source, target)
+    warm = dovetail.Aligner("ibm1").fit(bitext) if start == "warm" else None
+    total = dovetail.Aligner()._lay_out(bitext).total
+    whole = dovetail.Aligner(threads=1).fit(bitext, warm_start=warm).align(bitext)
+    aligners = [dovetail.Aligner(threads=threads, sample=total // 4) for threads in (1, 3)]
+    links = [aligner.fit(bitext, warm_start=warm).align(bitext) for aligner in aligners]
+    assert [list(pair) for pair in links[0]] == [list(pair) for pair in links[1]]
+    stages = [stage for stage, _ in aligners[0].history]
+    assert stages.count("joint-hmm") == 5 + 2
+    same = sum(len(set(map(tuple, a)) & set(map(tuple, b))) for a, b in zip(whole, links[0], strict=True))
+    assert 2 * same / sum(len(a) + len(b) for a, b in zip(whole, links[0], strict=True)) > 0.9

@@ -15,7 +15,7 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.assemble import assemble, pair_details, sentence_scores
 from dovetail.alignments.combine import combiners
 from dovetail.alignments.gold import Gold
-from dovetail.bitext.cells import Cells, lay_out
+from dovetail.bitext.cells import Cells, Slots, lay_out
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
@@ -292,24 +292,21 @@ class Aligner:
         warm_start: Aligner | str | PathLike[str] | None,
         dictionary: Mapping[tuple[str, str], float] | None,
     ) -> Start:
-        lexicon, jumps, warm = Lexicon.uniform(cells.slots, Smoothing()), None, None
+        other, words, jumps, warm = None, None, None, None
         if warm_start is not None:
             other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
             other._require_model()
             words = other._words(bitext)
-            lexicon = lexicon.primed_by(other._compacted().lexicon, words, self.engine)
             jumps = other.model.jumps if isinstance(other.model, HMM) else None
             warm = partial(other._transferred, cells, words)
-        if dictionary:
-            source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
-            for pair, probability in dictionary.items():
-                if not 0 < probability <= 1:
-                    raise InputError(
-                        f"dictionary entry {pair} has the probability {probability}",
-                        remedy="It must be more than 0 and at most 1.",
-                    )
-            numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
-            lexicon = lexicon.primed_by_dictionary([entry for entry in numbers if min(entry[:2]) >= 0])
+        entries = _dictionary_entries(bitext, dictionary or {})
+
+        def lexicon(slots: Slots) -> Lexicon:
+            first = Lexicon.uniform(slots, Smoothing())
+            if other is not None and words is not None:
+                first = first.primed_by(other._compacted().lexicon, words, self.engine)
+            return first.primed_by_dictionary(entries)
+
         return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps, warm=warm)
 
     def _align_cells(self, bitext: Bitext, cells: Cells, model: Any, monitor: Monitor) -> Alignments:
@@ -339,6 +336,19 @@ class Aligner:
             **pair_details(getattr(decoder, "details", {}), cells.pieces, len(bitext)),
         }
         return result
+
+
+def _dictionary_entries(bitext: Bitext, dictionary: Mapping[tuple[str, str], float]) -> list[tuple[int, int, float]]:
+    """Entries of a user's dictionary by word numbers; those with a word that the text does not have are left out."""
+    source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
+    for pair, probability in dictionary.items():
+        if not 0 < probability <= 1:
+            raise InputError(
+                f"dictionary entry {pair} has the probability {probability}",
+                remedy="It must be more than 0 and at most 1.",
+            )
+    numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
+    return [entry for entry in numbers if min(entry[:2]) >= 0]
 
 
 def _for_words(model: Any, words: WordMap, known: tuple[Vocabulary, Vocabulary]) -> Any:

@@ -36,8 +36,9 @@ class Options:
     must agree (1: product, 0: not at all, the mean of both), `jump_strength` how many moves a word needs before its own
     jumps weigh as much as those of all words (0: they are the same), `largest_fertility` the number of links told apart
     (0: no fertility), `share` how much of its row's or its column's probability a cell needs to be looked at (0: all cells
-    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored, `adapt_iterations` whether large
-    texts, which need fewer iterations, get fewer.
+    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.  A text of at least twice
+    `sample` cells (0: no text) is learned from in two steps: all iterations on a sample of so many cells, then
+    `whole_iterations` of the HMM on the whole text.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
     the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
@@ -82,7 +83,8 @@ class Options:
     largest_fertility: int = 4
     share: float = 0.03
     leave_one_out: bool = True
-    adapt_iterations: bool = True
+    sample: int = 8_000_000
+    whole_iterations: int = 2
     fertility: str = "poisson"
     deficient: bool = True
     fertility_iterations: int = 5
@@ -255,14 +257,16 @@ _recipe(
     "the joint HMM in fewer iterations, without fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3, largest_fertility=0),
+    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3, largest_fertility=0, sample=4_000_000),
 )
 _recipe(
     "joint-best",
     "the joint HMM in more iterations, over more cells",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3, share=0.01),
+    options=Options(
+        ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3, share=0.01, sample=50_000_000, whole_iterations=4
+    ),
 )
 
 for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):

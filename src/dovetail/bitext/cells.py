@@ -83,6 +83,22 @@ class Cells:
             return 0
         return int(max(self.pieces.source_length.max(), self.pieces.target_length.max()))
 
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
+        return sum(block.cells for block in self.blocks)
+
+    def picked(self, pieces: np.ndarray, engine: Threads) -> Cells:
+        """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
+
+        def packed(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            offsets = _cumulative(length[pieces])
+            return ids[np.repeat(start[pieces] - offsets[:-1], length[pieces]) + np.arange(offsets[-1])], offsets
+
+        source = packed(self.source_ids, self.pieces.source_start, self.pieces.source_length)
+        target = packed(self.target_ids, self.pieces.target_start, self.pieces.target_length)
+        return lay_out(*source, *target, self.slots.n_sources, self.slots.n_targets, engine)
+
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
 

@@ -23,20 +23,38 @@ class Letters:
     plain: np.ndarray  # bool
 
 
+class _Folded(dict[int, str]):
+    """Each letter without case and diacritics, found when it is first met: for str.translate."""
+
+    def __missing__(self, code: int) -> str:
+        letters = unicodedata.normalize("NFD", chr(code).casefold())
+        self[code] = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        return self[code]
+
+
+_FOLDED = _Folded()
+
+
 def fold(word: str) -> str:
     """The word without case and diacritics."""
-    if word.isascii():
-        return word.lower()
-    letters = unicodedata.normalize("NFD", word.casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)) or word
+    return word.lower() if word.isascii() else word.translate(_FOLDED) or word
 
 
 def letters(vocabulary: Vocabulary) -> Letters:
-    folded = [fold(word)[:LONGEST_WORD] for word in vocabulary]
+    """The vocabulary's words, folded and packed."""
+    return vocabulary.derived("letters", _letters)
+
+
+def _folded(vocabulary: Vocabulary) -> list[str]:
+    return [fold(word) for word in vocabulary]
+
+
+def _letters(vocabulary: Vocabulary) -> Letters:
+    folded = [word[:LONGEST_WORD] for word in vocabulary.derived("folded", _folded)]
     offsets = np.zeros(len(folded) + 1, np.int64)
     np.cumsum([len(word) for word in folded], out=offsets[1:])
     codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
-    plain = [any(map(str.isalpha, word)) and not any(map(str.isdigit, word)) for word in folded]
+    plain = [word.isalpha() or (any(map(str.isalpha, word)) and not any(map(str.isdigit, word))) for word in folded]
     return Letters(codes, offsets, np.array(plain, bool))
 
 
@@ -75,9 +93,15 @@ LEVELS: tuple[Callable[[str, str], str], ...] = (_head, _tail)
 
 def stems(vocabulary: Vocabulary, level: int) -> Stems:
     """Stems of one of the `LEVELS`."""
+    return vocabulary.derived(f"stems {level}", lambda words: _stems(words, LEVELS[level]))
+
+
+def _stems(vocabulary: Vocabulary, cut: Callable[[str, str], str]) -> Stems:
     names: dict[str, int] = {}
-    cut = LEVELS[level]
+    folded = vocabulary.derived("folded", _folded)
     numbers = np.fromiter(
-        (names.setdefault(cut(word, fold(word)), len(names)) for word in vocabulary), np.int32, len(vocabulary)
+        (names.setdefault(cut(word, plain), len(names)) for word, plain in zip(vocabulary, folded, strict=True)),
+        np.int32,
+        len(vocabulary),
     )
     return Stems(numbers, list(names))

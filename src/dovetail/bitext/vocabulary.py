@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, cast
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 class Vocabulary:
@@ -14,6 +17,7 @@ class Vocabulary:
         self.words = list(words)
         self.counts = np.zeros(len(self.words), np.int64) if counts is None else counts
         self._ids: dict[str, int] | None = None
+        self._derived: dict[str, Any] = {}
 
     def __len__(self) -> int:
         return len(self.words)
@@ -23,6 +27,12 @@ class Vocabulary:
 
     def __getitem__(self, number: int) -> str:
         return self.words[number]
+
+    def derived(self, name: str, make: Callable[[Vocabulary], T]) -> T:
+        """Something made from the words, once, and kept."""
+        if name not in self._derived:
+            self._derived[name] = make(self)
+        return cast(T, self._derived[name])
 
     def id(self, word: str) -> int:
         """The word's number, -1 for a word never seen."""

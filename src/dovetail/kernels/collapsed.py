@@ -27,6 +27,27 @@ def ready_factors(words, weight_1, weight_2):
 
 
 @kernel
+def fill_support(counts, spelling, prior, group_1, counts_1, group_2, counts_2, support):
+    """support[slot] = the pair's count, its stem pairs' counts (0 without groups), the prior count of its spelling."""
+    for slot in range(len(counts)):
+        support[slot, 0] = counts[slot]
+        support[slot, 1] = counts_1[group_1[slot]] if len(group_1) else np.float32(0.0)
+        support[slot, 2] = counts_2[group_2[slot]] if len(group_2) else np.float32(0.0)
+        support[slot, 3] = prior[spelling[slot]]
+
+
+@kernel
+def add_by_word(row_start, target, values, by_source, by_target):
+    """Add the slots' values up by source word and by target word."""
+    for e in range(len(row_start) - 1):
+        total = 0.0
+        for slot in range(row_start[e], row_start[e + 1]):
+            total += values[slot]
+            by_target[target[slot]] += values[slot]
+        by_source[e] += total
+
+
+@kernel
 def without(own, count, prior, stem_1, stem_2, word, other, weight_1, weight_2):
     """t(other | word) with the cell's `own` count taken out of every count it went into.
 

@@ -72,8 +72,9 @@ def speak(posteriors, messages, n, lump, phi, chances, others, belief):
     total = 0.0
     for k in range(K + 1):
         total += others[k] * phi[k]
+    scale = 1.0 / max(total, 1e-300)
     for k in range(K + 1):
-        belief[k] = others[k] * phi[k] / max(total, 1e-300)
+        belief[k] = others[k] * phi[k] * scale
     for m in range(n):
         distribution(chances, n, m, lump, others)
         messages[m] = ratio(others, phi)

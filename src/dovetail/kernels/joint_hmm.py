@@ -59,22 +59,50 @@ def count_ends(first_moves, position, last_link, start_exit, end_exit, counts):
 
 
 @kernel
-def bin_counts(lines, start, length, place, ids, moves, exposure, low, high, counts):
+def bin_counts(lines, start, length, place, ids, moves, exposure, bins, low, high, counts):
     """Add the tokens' moves (counts[word, 0]) and exposures (counts[word, 1]) by bin, for one side's tokens.
 
     A token at position i' of I is exposed to bin b once for each distance low[b]..high[b] that stays in the sentence.
     """
+    middle = len(bins) // 2
     for piece in range(len(lines)):
         line = lines[piece]
         I = line[length]
         for before in range(I):
             token = line[place] + before
             entry = counts[ids[line[start] + before]]
-            for b in range(len(low)):
-                reach = min(high[b], I - 1 - before) - max(low[b], -before) + 1
-                if reach > 0:
-                    entry[0, b] += moves[token, b]
-                    entry[1, b] += reach * exposure[token]
+            left = bins[middle - before]
+            right = bins[middle + I - 1 - before]
+            for b in range(left, right + 1):
+                entry[0, b] += moves[token, b]
+            for b in range(left + 1, right):
+                entry[1, b] += (high[b] - low[b] + 1) * exposure[token]
+            # The outermost two may reach beyond the sentence.
+            entry[1, left] += (min(high[left], I - 1 - before) + before + 1) * exposure[token]
+            if right > left:
+                entry[1, right] += (I - 1 - before - max(low[right], -before) + 1) * exposure[token]
+
+
+@kernel
+def word_weights(counts, prior, strength, floor, weights):
+    """Each word's weights (words, bins) from its moves and exposures, and `strength` moves of the `prior` (2, bins).
+
+    Moves over exposure, scaled to a mean of one over the bins that were exposed at all; `floor` at least, one for the rest.
+    """
+    for word in range(len(counts)):
+        total = 0.0
+        seen = 0
+        for b in range(weights.shape[1]):
+            exposure = counts[word, 1, b] + strength * prior[1, b]
+            weights[word, b] = -1.0
+            if exposure > 1e-9:
+                ratio = (counts[word, 0, b] + strength * prior[0, b]) / exposure
+                weights[word, b] = ratio
+                total += ratio
+                seen += 1
+        scale = seen / total if total > 0.0 else 1.0
+        for b in range(weights.shape[1]):
+            weights[word, b] = max(weights[word, b] * scale, floor) if weights[word, b] >= 0.0 else 1.0
 
 
 @kernel

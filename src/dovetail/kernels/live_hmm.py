@@ -17,7 +17,6 @@ from dovetail.kernels.joint_hmm import count_ends
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.kernels.live_dense import rows
 
-NEGLIGIBLE = np.float32(1e-5)  # a position with less of the mass is forgotten
 CROWDED = 3  # live cells a word above which rows are faster than lists
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
@@ -83,6 +82,7 @@ def chain(
     first,
     last,
     bins,
+    negligible,
     counting,
     alpha,
     place,
@@ -104,7 +104,8 @@ def chain(
 
     Word t's live cells are begin[t]:begin[t + 1], with states `state` and `emission`, which is overwritten by
     posteriors; `nulls` (T,) likewise.  The `past` lists hold, word after word, the positions that are possible after
-    it: state, probability, beta, and where the same state stands on the next word's list (-1: nowhere).
+    it: state, probability, beta, and where the same state stands on the next word's list (-1: nowhere); positions up to
+    `negligible` are forgotten.
     With `counting`, `moves` (S, bins), `leaving` (S,), `first_moves` (S,) and `final` (S,) get what kernels.hmm counts.
     Returns the log-likelihood.
     """
@@ -138,7 +139,7 @@ def chain(
         top = high
         for a in range(low, high):
             value = skip * past_position[a]
-            if value > NEGLIGIBLE:
+            if value > negligible:
                 past_next[a] = top
                 past_state[top] = past_state[a]
                 past_word[top] = past_word[a]
@@ -155,7 +156,7 @@ def chain(
             if where[s] >= high:
                 past_position[where[s]] += value
                 place[m] = where[s]
-            elif value > NEGLIGIBLE:
+            elif value > negligible:
                 past_state[top] = s
                 past_word[top] = words[first_word + s]
                 past_position[top] = value
@@ -255,6 +256,7 @@ def expect(
     low_end,
     high_end,
     ends,
+    negligible,
     counting,
     row_moves,
     row_exposure,
@@ -379,6 +381,7 @@ def expect(
                     first_link,
                     last_link,
                     bins,
+                    negligible,
                     counting,
                     alpha,
                     place,

@@ -16,20 +16,41 @@ COMPARED = 3  # words below this length, say little by their letters
 
 
 @kernel
-def common_subsequence(one, other, row):
-    """Length of the longest common subsequence; `row` is scratch of at least len(other) + 1."""
-    for k in range(len(other) + 1):
-        row[k] = 0
-    for letter in one:
-        diagonal = 0
-        for k in range(len(other)):
-            above = row[k + 1]
-            if letter == other[k]:
-                row[k + 1] = diagonal + 1
-            elif row[k] > above:
-                row[k + 1] = row[k]
-            diagonal = above
-    return row[len(other)]
+def mark_places(word, places):
+    """Bit k of places[letter] is set where word[k] is that letter."""
+    for k in range(len(word)):
+        places[word[k]] |= np.uint64(1) << np.uint64(k)
+
+
+@kernel
+def unmark_places(word, places):
+    for letter in word:
+        places[letter] = np.uint64(0)
+
+
+@kernel
+def ones(bits):
+    """How many bits are set."""
+    bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    bits = (bits & np.uint64(0x3333333333333333)) + ((bits >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    bits = (bits + (bits >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@kernel
+def common_subsequence(places, length, other):
+    """Length of the longest common subsequence of `other` and the word of up to 64 letters whose `places` are marked.
+
+    A row of the usual table in one machine word: bit k is 0 where the row grows at k (Hyyrö 2004, "Bit-parallel LCS-length
+    computation revisited").
+    """
+    row = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for letter in other:
+        matches = row & places[letter]
+        row = (row + matches) | (row - matches)
+    if length < 64:
+        row |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(length)
+    return 64 - ones(row)
 
 
 @kernel
@@ -44,12 +65,14 @@ def compare_spellings(
     target_codes,
     target_offsets,
     target_plain,
+    n_codes,
     bins,
 ):
-    """The bin of every slot of source words first..last - 1."""
-    row = np.zeros(256, np.int32)
+    """The bin of every slot of source words first..last - 1; letters are numbered 0..n_codes - 1."""
+    places = np.zeros(n_codes, np.uint64)
     for e in range(first, last):
         one = source_codes[source_offsets[e] : source_offsets[e + 1]]
+        mark_places(one, places)
         for slot in range(row_start[e], row_start[e + 1]):
             f = target[slot]
             other = target_codes[target_offsets[f] : target_offsets[f + 1]]
@@ -70,7 +93,8 @@ def compare_spellings(
             elif not source_plain[e] or not target_plain[f] or min(len(one), len(other)) < COMPARED:
                 bins[slot] = UNCOMPARED
             else:
-                bins[slot] = min(10 * common_subsequence(one, other, row) // longer, 9)
+                bins[slot] = min(10 * common_subsequence(places, len(one), other) // longer, 9)
+        unmark_places(one, places)
 
 
 @kernel

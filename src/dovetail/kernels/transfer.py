@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dovetail.kernels import kernel
+
+SPREAD = 8  # an old row longer than this many times the new one is searched, not spread out
 
 
 @kernel
@@ -68,20 +72,25 @@ def look_up_null(number, old, unseen, table):
 @kernel
 def look_up_counts(row_start, target, source_number, target_number, old_row_start, old_target, old_counts, counts):
     """Fill `counts` for every slot with the count of the same pair in the old rows (sorted by target), 0 if it has none."""
+    found = np.zeros(old_target.max() + 1 if len(old_target) else 0)  # one old row by target word
     for e in range(len(row_start) - 1):
+        counts[row_start[e] : row_start[e + 1]] = 0.0
         old_e = source_number[e]
+        if old_e < 0:
+            continue
+        first, last = old_row_start[old_e], old_row_start[old_e + 1]
+        if last - first > SPREAD * (row_start[e + 1] - row_start[e]):
+            for slot in range(row_start[e], row_start[e + 1]):
+                old_f = target_number[target[slot]]
+                low = first + np.searchsorted(old_target[first:last], old_f)
+                if old_f >= 0 and low < last and old_target[low] == old_f:
+                    counts[slot] = old_counts[low]
+            continue
+        for old in range(first, last):
+            found[old_target[old]] = old_counts[old]
         for slot in range(row_start[e], row_start[e + 1]):
             old_f = target_number[target[slot]]
-            counts[slot] = 0.0
-            if old_e >= 0 and old_f >= 0:
-                low = old_row_start[old_e]
-                high = old_row_start[old_e + 1]
-                end = high
-                while low < high:
-                    middle = (low + high) // 2
-                    if old_target[middle] < old_f:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < end and old_target[low] == old_f:
-                    counts[slot] = old_counts[low]
+            if 0 <= old_f < len(found):
+                counts[slot] = found[old_f]
+        for old in range(first, last):
+            found[old_target[old]] = 0.0

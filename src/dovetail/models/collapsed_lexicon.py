@@ -63,16 +63,16 @@ class Tables:
     @classmethod
     def of(cls, lexicon: CollapsedLexicon) -> Tables:
         slots, alpha = lexicon.slots, np.float32(lexicon.priors.alpha)
-        support = np.zeros((len(slots), 4), np.float32)
-        support[:, 0] = lexicon.counts
-        support[:, 3] = lexicon.prior[lexicon.spelling]
+        support = np.empty((len(slots), 4), np.float32)
+        groups = [(level.group, level.counts) for level in lexicon.levels]
+        groups += [(np.empty(0, np.int32), np.empty(0))] * (2 - len(groups))
+        kernels.fill_support(lexicon.counts, lexicon.spelling, lexicon.prior, *groups[0], *groups[1], support)
         words = [np.zeros((size, 9), np.float32) for size in (slots.n_sources, slots.n_targets)]
         for table, total in zip(words, lexicon.totals, strict=True):
             table[:, kernels.TOTAL] = total
         for table, prior, size in zip(words, lexicon.spelled, reversed(lexicon.sizes), strict=True):
             table[:, kernels.PRIOR] = alpha * size + prior
         for place, level in enumerate(lexicon.levels):
-            support[:, 1 + place] = level.counts[level.group]
             words[0][:, kernels.STEM_1 + place] = level.source_total[level.source.numbers]
             words[1][:, kernels.STEM_1 + place] = level.target_total[level.target.numbers]
             words[0][:, kernels.SHARE_1 + place] = level.source_share
@@ -130,9 +130,12 @@ class CollapsedLexicon:
         The cube switches the prior off where spelling says little; linear in r it did harm.
         """
         alpha = self.priors.alpha
-        self.prior = (alpha * (1.0 + 0.5 / alpha * shares**3)).astype(np.float32)
-        extra = (self.prior - np.float32(alpha))[self.spelling].astype(np.float64)
-        self.spelled = sums_by_word(extra, self.slots)
+        self._take_prior((alpha * (1.0 + 0.5 / alpha * shares**3)).astype(np.float32))
+
+    def _take_prior(self, prior: np.ndarray) -> None:
+        """Prior counts by spelling bin, and what they add up to for each word."""
+        self.prior = prior
+        self.spelled = sums_by_word((prior - np.float32(self.priors.alpha))[self.spelling], self.slots)
 
     def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> CollapsedLexicon:
         """The M-step: other counts, of links and of NULL's."""
@@ -149,7 +152,7 @@ class CollapsedLexicon:
         return replace(self, tables=Tables.of(self))
 
     def restricted(self, used: np.ndarray) -> CollapsedLexicon:
-        """For the slots that `used` marks: where all others count nothing, an M-step need not look at them."""
+        """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
         before = np.zeros(len(used) + 1, np.int64)
         np.cumsum(used, out=before[1:])
         return replace(
@@ -158,7 +161,7 @@ class CollapsedLexicon:
             counts=self.counts[used],
             spelling=self.spelling[used],
             levels=[level.restricted(used) for level in self.levels],
-        ).prepared()
+        )
 
     def widened(self, whole: CollapsedLexicon, used: np.ndarray) -> CollapsedLexicon:
         """Undo `restricted`: these counts, and nothing for the slots that were left out."""
@@ -170,6 +173,22 @@ class CollapsedLexicon:
             totals=self.totals,
             null_forward=self.null_forward,
             null_reverse=self.null_reverse,
+        ).prepared()
+
+    def moved(self, slots: Slots, engine: Threads) -> CollapsedLexicon:
+        """The same counts among the slots of more text with the same vocabularies."""
+        more = CollapsedLexicon.of(slots, self.vocabularies, self.priors)
+        more.spelling = compare_spellings(slots, *self.vocabularies, engine)
+        more._take_prior(self.prior)
+        same = np.arange(slots.n_sources, dtype=np.int32), np.arange(slots.n_targets, dtype=np.int32)
+        own = self.compact()
+        transfer_kernels.look_up_counts(
+            slots.row_start, slots.target, *same, own.slots.row_start, own.slots.target, own.counts, more.counts
+        )
+        for level in more.levels:
+            level.recount(more.counts)
+        return replace(
+            more, totals=self.totals, null_forward=self.null_forward, null_reverse=self.null_reverse
         ).prepared()
 
     def compact(self) -> CollapsedLexicon:
@@ -343,9 +362,9 @@ class CollapsedLexicon:
 
 def sums_by_word(values: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
     """Values of slots added up by source word and by target word."""
-    running = np.concatenate([[0.0], np.cumsum(values)])
-    by_target = np.bincount(slots.target, values, slots.n_targets).astype(np.float64)  # of nothing it counts integers
-    return running[slots.row_start[1:]] - running[slots.row_start[:-1]], by_target
+    sums = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
+    kernels.add_by_word(slots.row_start, slots.target, values, *sums)
+    return sums
 
 
 def _null_table(counts: np.ndarray) -> np.ndarray:
@@ -359,22 +378,32 @@ def _picked(values: np.ndarray, numbers: np.ndarray, missing: float = 0.0) -> np
     return np.where(numbers >= 0, values[numbers], values.dtype.type(missing))
 
 
+def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
+    """Letters by small numbers instead of code points, and how many there are."""
+    present = np.zeros(max(one.max(initial=0), other.max(initial=0)) + 1, np.int32)
+    present[one] = present[other] = 1
+    number = np.cumsum(present, dtype=np.int32) - 1
+    return (number[one], number[other]), int(present.sum())
+
+
 def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, engine: Threads) -> np.ndarray:
     """The spelling bin of every slot."""
     bins = np.empty(len(slots), np.uint8)
     one, other = letters(source), letters(target)
+    codes, n_codes = _numbered(one.codes, other.codes)
     engine.map(
         lambda first, last: spelling_kernels.compare_spellings(
             first,
             last,
             slots.row_start,
             slots.target,
-            one.codes,
+            codes[0],
             one.offsets,
             one.plain,
-            other.codes,
+            codes[1],
             other.offsets,
             other.plain,
+            n_codes,
             bins,
         ),
         slot_runs(slots.row_start),

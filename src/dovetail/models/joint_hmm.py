@@ -19,7 +19,8 @@ from dovetail.models.live import Live, LiveValues
 from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
 
 KEEP = 1e-3  # a smaller count is not worth remembering
-GENEROUS = 0.1  # where emissions choose live cells, without jumps, they ask for this part of the share
+NEGLIGIBLE = 1e-3  # a position of the chain with less of the probability is forgotten
+GENEROUS = 0.3  # where emissions choose live cells, without jumps, they ask for this part of the share
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class JointHMM:
         if self.fertility is not None:
             values = LiveValues(emissions.forward.copy(), emissions.reverse.copy())
             self.infer(live, values, cells, block, work, engine)
+            live, (values, emissions) = live.narrowed(values, block, self.share, engine, emissions)
             self.settle(live, values, cells, block, work, engine)
             values = LiveValues(emissions.forward * live.forward_message, emissions.reverse * live.reverse_message)
         scores = self.infer(live, values, cells, block, work, engine)
@@ -137,6 +139,7 @@ class JointHMM:
                 low,
                 high,
                 shape,
+                np.float32(NEGLIGIBLE),
                 moves is not None,
                 rows.by_bin,
                 rows.exposure,
@@ -207,7 +210,7 @@ class JointHMM:
     ) -> None:
         """Add what a block showed; the two sides are counted side by side, each in order."""
         counts.lexicon.add(live, cells, block, work, engine)
-        low, high = bin_limits()
+        bins, (low, high) = bins_of(cells.longest), bin_limits()
         sides = (
             (SOURCE, LENGTH_I, ROW, cells.source_ids),
             (TARGET, LENGTH_J, COLUMN, cells.target_ids),
@@ -216,7 +219,7 @@ class JointHMM:
         def task(side: int) -> None:
             place = sides[side]
             kernels.bin_counts(
-                block.lines, *place, moves[side].by_bin, moves[side].exposure, low, high, counts.jumps[side]
+                block.lines, *place, moves[side].by_bin, moves[side].exposure, bins, low, high, counts.jumps[side]
             )
             if self.fertility is not None:
                 kernels.add_beliefs(block.lines, *place, beliefs[side], counts.fertility[side])

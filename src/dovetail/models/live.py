@@ -67,8 +67,10 @@ class Live:
         for name in ("count", "forward_message", "reverse_message"):
             kernels.carry_over(old.start, old.column, getattr(old, name), self.start, self.column, getattr(self, name))
 
-    def narrowed(self, values: LiveValues, block: Block, share: float, engine: Threads) -> tuple[Live, LiveValues]:
-        """Without the cells that have lost their share."""
+    def narrowed(
+        self, values: LiveValues, block: Block, share: float, engine: Threads, *others: LiveValues
+    ) -> tuple[Live, list[LiveValues]]:
+        """Without the cells that have lost their share of `values`; these and other values of the cells that are left."""
         kept, numbers = np.empty(len(self), np.bool_), np.empty(block.rows, np.int64)
         engine.map(
             lambda first, last: kernels.narrow(
@@ -84,11 +86,11 @@ class Live:
             kernels.keep(kept, old, new)
             return new
 
-        arrays = (self.column, self.slot, self.count, self.forward_message, self.reverse_message)
-        column, slot, *known, forward, reverse = engine.map(
-            compact, [(array,) for array in (*arrays, values.forward, values.reverse)]
-        )
-        return Live(start, column, slot, *known), LiveValues(forward, reverse)
+        known = self.column, self.slot, self.count, self.forward_message, self.reverse_message
+        pairs = [side for kind in (values, *others) for side in (kind.forward, kind.reverse)]
+        left = engine.map(compact, [(array,) for array in (*known, *pairs)])
+        live, rest = Live(start, *left[: len(known)]), left[len(known) :]
+        return live, [LiveValues(*rest[k : k + 2]) for k in range(0, len(rest), 2)]
 
     def fill(self, values: LiveValues, block: Block, work: Workspace, engine: Threads) -> None:
         """Write values of live cells to the workspace, where all other cells get zero."""

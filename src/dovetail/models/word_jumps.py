@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from dovetail.kernels import live_hmm as kernels
+from dovetail.kernels import joint_hmm as kernels
+from dovetail.kernels.live_hmm import jump_sums
 
 # Lower ends of the bins of |distance|: one by one up to 7, then wider.  Never pool all far jumps: it costs several
 # points where word orders differ much.
@@ -49,7 +50,7 @@ class WordJumps:
     def sums(self) -> np.ndarray:
         """Weights of all jumps nearer than each bin, on its side."""
         sums = np.empty_like(self.weights)
-        kernels.jump_sums(self.weights, *bin_limits(), sums)
+        jump_sums(self.weights, *bin_limits(), sums)
         return sums
 
     @classmethod
@@ -82,12 +83,13 @@ class WordJumps:
             return cls.uniform(len(counts))
         prior = total / observed
         shared = _normalised(prior[0], prior[1])
+        weights = np.empty((len(counts), BINS), np.float32)
         if strength > 0:
-            weights = _normalised(counts[:, 0] + strength * prior[0], counts[:, 1] + strength * prior[1])
+            kernels.word_weights(counts, prior, strength, FLOOR, weights)
         else:
-            weights = np.broadcast_to(shared, (len(counts), BINS))
+            weights[:] = shared
         return cls(
-            np.ascontiguousarray(weights, np.float32),
+            weights,
             shared.astype(np.float32),
             _normalised(ends[0, 0], ends[0, 1]),
             _normalised(ends[1, 0], ends[1, 1]),

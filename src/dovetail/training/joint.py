@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.cells import Block, Cells, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels import spelling as spelling_kernels
 from dovetail.models.categorical_fertility import CategoricalFertility
-from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors, compare_spellings
+from dovetail.models.collapsed_lexicon import (
+    CollapsedCounts,
+    CollapsedLexicon,
+    LexiconPriors,
+    Tables,
+    compare_spellings,
+)
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.joint_hmm import GENEROUS, JointCounts, JointHMM, Moves
 from dovetail.models.lexicon import Lexicon, Smoothing, Workspace
@@ -22,82 +29,96 @@ from dovetail.training import em
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
-LARGE = (30_000_000, 200_000_000)  # cells; about 70,000 and 450,000 pairs of 20 words
 SPELLING_CELLS = 1 << 24  # cells on which the worth of a spelling is measured
 
 
 def train_joint(
     cells: Cells,
-    lexicon: Lexicon,
+    lexicon: Callable[[Slots], Lexicon],
     vocabularies: tuple[Vocabulary, Vocabulary],
     options: Any,
     engine: Threads,
     monitor: Monitor,
 ) -> JointHMM:
-    """IBM Model 1, then the joint HMM.
+    """IBM Model 1, then the joint HMM; of a large text both learn from a sample first, and the HMM goes on with all of it.
 
-    What single cells contributed is forgotten at the end, so that any text, the training text included, is aligned in
-    the same way: whole or in chunks, now or with the saved model.
+    `lexicon` gives the one to start from for some slots.  What single cells contributed is forgotten at the end, so that
+    any text, the training text included, is aligned in the same way: whole or in chunks, now or with the saved model.
     """
-    options = _adapted(options, cells)
-    model, lives = _first_counts(cells, lexicon, vocabularies, options, engine, monitor)
-    work = Workspace.for_cells(cells)
-    monitor.begin(model.name, options.hmm_iterations, len(cells.pieces))
-    whole, used = _narrow(model, lives)
-    for iteration in range(options.hmm_iterations):
-        # Too early a choice costs accuracy; for one or two iterations a second one is not worth its time.
-        if iteration == 1 and options.hmm_iterations > 2:
-            model.lexicon = model.lexicon.widened(whole, used)
-            _choose_anew(model, lives, cells, work, options.share, engine)
-            whole, used = _narrow(model, lives)
-        counts = _expect(model, lives, cells, work, options, engine, monitor)
-        model = model.reestimate(counts, options.jump_strength)
-        if monitor.iterated(counts.log_likelihood).converged:
-            break
-    model.lexicon = model.lexicon.widened(whole, used)
-    return model
+    sample = _sample(cells, options.sample, engine)
+    if sample is None:
+        model, lives, counts = _first_counts(cells, lexicon(cells.slots), vocabularies, options, engine, monitor)
+        narrow = _narrow(model, lives, counts)
+        model.lexicon = model.lexicon.with_counts(counts.slots, (counts.null_forward, counts.null_reverse))
+        # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
+        choose = 1 if options.hmm_iterations > 2 else -1
+        return _iterate(model, cells, lives, narrow, options.hmm_iterations, choose, options, engine, monitor)
+    model = train_joint(sample, lexicon, vocabularies, replace(options, sample=0), engine, monitor)
+    model.lexicon = model.lexicon.moved(cells.slots, engine)
+    nothing: list[Live | None] = [None] * len(cells.blocks)
+    return _iterate(model, cells, nothing, None, options.whole_iterations, 0, options, engine, monitor)
 
 
-def _adapted(options: Any, cells: Cells) -> Any:
-    """With fewer iterations for large texts: the more text, the sooner the lexicon is as good as it gets."""
-    if not options.adapt_iterations:
-        return options
-    total = sum(block.cells for block in cells)
-    fewer = sum(total > limit for limit in LARGE)
-    hmm, ibm1 = options.hmm_iterations, options.ibm1_iterations
-    return replace(
-        options,
-        hmm_iterations=max(min(hmm, 2), hmm - fewer),
-        ibm1_iterations=max(min(ibm1, 2), ibm1 - fewer // 2),
-    )
+def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
+    """Every n-th piece, so that about `size` cells are left; None for a text of less than twice as many."""
+    step = cells.total // size if size > 0 else 0
+    return cells.picked(np.arange(0, len(cells.pieces), step), engine) if step > 1 else None
 
 
-def _narrow(model: JointHMM, lives: list[Live]) -> tuple[CollapsedLexicon, np.ndarray]:
-    """Leave slots without a live cell out of the model's lexicon; returns the whole one, and which slots are left.
+@dataclass(frozen=True)
+class Narrow:
+    """The lexicon with all its slots, and which of them have a live cell.
 
     Nine in ten are hopeless, and every M-step would go through them.
     """
+
+    whole: CollapsedLexicon
+    used: np.ndarray
+
+    def undone(self, lexicon: CollapsedLexicon) -> CollapsedLexicon:
+        return lexicon.widened(self.whole, self.used)
+
+
+def _narrow(model: JointHMM, lives: Sequence[Live | None], counts: CollapsedCounts) -> Narrow:
+    """Leave slots without a live cell out of the model's lexicon and of the counts."""
     whole = model.lexicon
     used = np.zeros(len(whole.slots), np.bool_)
-    for live in lives:
+    known = [live for live in lives if live is not None]
+    for live in known:
         used[live.slot] = True
-    number = np.cumsum(used) - 1
-    for k, live in enumerate(lives):
-        lives[k] = replace(live, slot=number[live.slot].astype(live.slot.dtype))
+    number = (np.cumsum(used) - 1).astype(known[0].slot.dtype if known else np.int32)
+    for live in known:
+        live.slot[:] = number[live.slot]
     model.lexicon = whole.restricted(used)
-    return whole, used
+    counts.slots = counts.slots[used]
+    return Narrow(replace(whole, tables=Tables.empty()), used)  # tables of all slots are large, and made anew
 
 
-def _choose_anew(
-    model: JointHMM, lives: list[Live], cells: Cells, work: Workspace, share: float, engine: Threads
-) -> None:
-    """Choose live cells by emissions: IBM Model 1 did it first, and an HMM's lexicon knows better."""
-    for k, block in enumerate(cells):
-        view = work.view(block)
-        model.lexicon.gather(cells, block, view, engine)
-        live, _ = Live.select(cells, block, view, GENEROUS * share, engine)
-        live.carry_over(lives[k])
-        lives[k] = live
+def _iterate(
+    model: JointHMM,
+    cells: Cells,
+    lives: list[Live | None],
+    narrow: Narrow | None,
+    iterations: int,
+    choose: int,
+    options: Any,
+    engine: Threads,
+    monitor: Monitor,
+) -> JointHMM:
+    """EM for the joint HMM.  In iteration `choose` live cells are chosen anew, by what the lexicon then knows."""
+    work = Workspace.for_cells(cells)
+    monitor.begin(model.name, iterations, len(cells.pieces))
+    for iteration in range(iterations):
+        if iteration == choose and narrow is not None:
+            model.lexicon, narrow = narrow.undone(model.lexicon), None
+        counts = _expect(model, lives, cells, work, iteration == choose, options, engine, monitor)
+        narrow = narrow or _narrow(model, lives, counts.lexicon)
+        model = model.reestimate(counts, options.jump_strength)
+        if monitor.iterated(counts.log_likelihood).converged:
+            break
+    if narrow is not None:
+        model.lexicon = narrow.undone(model.lexicon)
+    return model
 
 
 def _first_counts(
@@ -107,7 +128,7 @@ def _first_counts(
     options: Any,
     engine: Threads,
     monitor: Monitor,
-) -> tuple[JointHMM, list[Live]]:
+) -> tuple[JointHMM, list[Live | None], CollapsedCounts]:
     """EM with agreement for IBM Model 1; its last counts, and its live cells, are where the HMM starts."""
     lexicon.smoothing = Smoothing(additive=1e-5)
     collapsed = CollapsedLexicon.of(
@@ -133,7 +154,7 @@ def _first_counts(
         ibm1 = ibm1.reestimate(expected, engine)
 
     counts = CollapsedCounts.zeros(cells.slots)
-    lives: list[Live] = []
+    lives: list[Live | None] = []
     wins = np.zeros((spelling_kernels.BINS, 2))
     measured = 0
     log_likelihood = np.zeros(2)
@@ -155,10 +176,8 @@ def _first_counts(
     monitor.iterated(log_likelihood)
     if options.spelling:
         collapsed.calibrate(wins[:, 0] / np.maximum(wins[:, 1], 1.0))
-    model.lexicon = collapsed.with_counts(counts.slots, (counts.null_forward, counts.null_reverse))
-    lexicon.table = np.empty((0, 2), np.float32)  # callers still hold the lexicon; its table is not needed any more
     model.fertility, model.power = fertility, options.agreement_power
-    return model, lives
+    return model, lives, counts
 
 
 def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Workspace, wins: np.ndarray) -> None:
@@ -178,21 +197,34 @@ def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Works
 
 def _expect(
     model: JointHMM,
-    lives: list[Live],
+    lives: list[Live | None],
     cells: Cells,
     work: Workspace,
+    anew: bool,
     options: Any,
     engine: Threads,
     monitor: Monitor,
 ) -> JointCounts:
-    """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped."""
+    """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped.
+
+    With `anew`, live cells are chosen by emissions; those that were live before take along what is known of them.
+    """
     counts = model.zero_counts(cells)
     for k, block in enumerate(cells):
         view = work.view(block)
+        live = lives[k]
+        if anew or live is None:
+            model.lexicon.gather(cells, block, view, engine)
+            chosen, values = Live.select(cells, block, view, GENEROUS * options.share, engine)
+            if live is not None:
+                chosen.carry_over(live)
+                values = model.lexicon.gather_live(chosen, cells, block, engine)
+            live = chosen
+        else:
+            values = model.lexicon.gather_live(live, cells, block, engine)
         moves = Moves.room(block.rows), Moves.room(block.columns)
-        values = model.lexicon.gather_live(lives[k], cells, block, engine)
-        scores = model.infer(lives[k], values, cells, block, view, engine, moves, counts.ends)
-        live, values = lives[k].narrowed(values, block, options.share, engine)
+        scores = model.infer(live, values, cells, block, view, engine, moves, counts.ends)
+        live, (values,) = live.narrowed(values, block, options.share, engine)
         beliefs = model.settle(live, values, cells, block, view, engine)
         model.count(counts, live, cells, block, view, moves, beliefs, engine)
         if not options.leave_one_out:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.cells import Cells, Slots
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
@@ -26,14 +26,14 @@ from dovetail.training.monitor import Monitor
 
 @dataclass(frozen=True)
 class Start:
-    """Where training starts from: a lexicon for these cells, and a trained model's jumps when there is one.
+    """Where training starts from: a lexicon for any slots of the text, and a trained model's jumps when there is one.
 
     The vocabularies are for models that look at words' letters; `constraints`, which speak of the words of `bitext`, are
     for those that project.  `watch` may end EM (see `em.fit`).  `warm` gives the trained model that training begins with, if
     there is one, as it is for the words of these cells.
     """
 
-    lexicon: Lexicon
+    lexicon: Callable[[Slots], Lexicon]
     vocabularies: tuple[Vocabulary, Vocabulary]
     jumps: tuple[Jumps, Jumps] | None = None
     bitext: Bitext | None = None
@@ -41,6 +41,12 @@ class Start:
     watch: Callable[[Any], Any] | None = None
     seed: int = 0
     warm: Callable[[], Any] | None = None
+
+    def ibm1(self, cells: Cells, options: Any) -> IBM1:
+        """IBM Model 1 as it is before training."""
+        lexicon = self.lexicon(cells.slots)
+        lexicon.smoothing = Smoothing(options.additive, options.variational)
+        return IBM1(lexicon)
 
 
 Training = Callable[[str, Cells, Start, Any, Threads, Monitor], Any]
@@ -57,9 +63,8 @@ def _stages(
     couple: em.Coupling | None = None,
 ) -> Any:
     """IBM Model 1 from the start, then the HMM from its lexicon.  A development set watches the model that was asked for."""
-    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
     watch = start.watch if model == "ibm1" else None
-    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor, couple, watch)
+    ibm1 = em.fit(start.ibm1(cells, options), cells, engine, options.ibm1_iterations, monitor, couple, watch)
     if model == "ibm1":
         return ibm1
     hmm = HMM(ibm1.lexicon, _first_jumps(start, options), options.null)
@@ -86,8 +91,7 @@ def train_constrained(model: str, cells: Cells, start: Start, options: Any, engi
     from dovetail.training import regularized
 
     chosen = regularized.chosen_constraints(options.constraints, start.constraints)
-    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
-    base: IBM1 | HMM = IBM1(start.lexicon)
+    base: IBM1 | HMM = start.ibm1(cells, options)
     iterations = options.ibm1_iterations
     if model == "hmm":
         base = em.fit(base, cells, engine, iterations, monitor)
@@ -111,8 +115,7 @@ def train_monte_carlo_em(
 ) -> Any:
     from dovetail.training import sampling
 
-    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
-    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
+    ibm1 = em.fit(start.ibm1(cells, options), cells, engine, options.ibm1_iterations, monitor)
     return sampling.train(model, ibm1, start.jumps, start.vocabularies, cells, options, start.seed, engine, monitor)
 
 
@@ -122,7 +125,6 @@ def train_collapsed_gibbs(
 ) -> Any:
     from dovetail.training import bayes
 
-    start.lexicon.smoothing = Smoothing(options.additive, options.variational)
-    ibm1 = em.fit(IBM1(start.lexicon), cells, engine, options.ibm1_iterations, monitor)
+    ibm1 = em.fit(start.ibm1(cells, options), cells, engine, options.ibm1_iterations, monitor)
     warm = start.warm() if start.warm is not None else None
     return bayes.train(model, ibm1, cells, options, start.seed, engine, monitor, warm)
