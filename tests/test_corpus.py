@@ -44,7 +44,7 @@ def test_words_are_numbered_by_first_appearance_and_counted(pairs):
 
 
 @given(lines=st.lists(st.text(st.characters(exclude_characters="\n"), max_size=20), max_size=5))
-@settings(max_examples=200)
+@settings(max_examples=200, deadline=None)
 def test_strings_are_cut_at_ascii_whitespace_and_nowhere_else(lines):
     bitext = Bitext.from_pairs([(line, line) for line in lines])
     for n, line in enumerate(lines):
@@ -54,6 +54,24 @@ def test_strings_are_cut_at_ascii_whitespace_and_nowhere_else(lines):
         raw, spans = bitext.text.source(n)
         assert raw == line
         assert [raw[start:end] for start, end in spans] == expected
+
+
+@pytest.mark.parametrize("keep_text", [True, False])
+def test_raw_lines_are_numbered_in_batches_as_the_same_tokens_one_by_one(keep_text, monkeypatch):
+    random = np.random.default_rng(0)
+    words = [f"wörter{n}"[: 3 + n % 9] + str(n) for n in range(3000)]
+    lines = [" ".join(random.choice(words, random.integers(0, 40))) for _ in range(400)]
+    lines[7] = "  ".join(words)  # more new words in one line than the table has room for
+    expected = Bitext.from_pairs([(line.split(), line.split()[::-1]) for line in lines])
+    for batch in (1 << 22, 1000, 0):
+        monkeypatch.setattr("dovetail.bitext.corpus.BATCH", batch)
+        found = Bitext.from_pairs(((line, " ".join(line.split()[::-1])) for line in lines), keep_text=keep_text)
+        for side, wanted in ((found.source, expected.source), (found.target, expected.target)):
+            assert (side.ids == wanted.ids).all()
+            assert (side.offsets == wanted.offsets).all()
+            assert side.vocabulary.words == wanted.vocabulary.words
+            assert side.ids.dtype == np.int32
+        assert not keep_text or found.tokens(7) == expected.tokens(7)
 
 
 def test_spans_of_token_lists_point_into_the_tokens_joined_by_blanks():

@@ -1,0 +1,74 @@
+"""Raw lines to word numbers, many lines at a time."""
+
+from __future__ import annotations
+
+from array import array
+from itertools import pairwise
+
+import numpy as np
+
+from dovetail.kernels import tokens as kernels
+
+BATCH = 1 << 22  # bytes
+
+
+class LineBuffer:
+    """Lines as bytes, one after the other: line n is `content[ends[n]:ends[n + 1]]`."""
+
+    def __init__(self) -> None:
+        self.content = bytearray()
+        self.ends = array("q", [0])
+
+    def append(self, line: str) -> None:
+        self.content += line.encode("utf-8", "surrogatepass")
+        self.ends.append(len(self.content))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+
+class TokenNumbers:
+    """Numbers for tokens as they stand in the text, cut at ASCII whitespace, in order of first appearance."""
+
+    def __init__(self) -> None:
+        self.known = 0
+        self._table = np.full(1 << 10, -1, np.int32)
+        self._hashes = np.empty(1 << 9, np.uint64)
+        self._starts = np.zeros((1 << 9) + 1, np.int64)
+        self._store = np.empty(1 << 12, np.uint8)
+
+    def number(self, lines: LineBuffer, first: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers of the tokens of the lines from `first` on, and how many each of these lines has."""
+        text, ends = np.frombuffer(lines.content, np.uint8), np.frombuffer(lines.ends, np.int64)[first:]
+        ids = np.empty((ends[-1] - ends[0] + len(ends)) // 2 + 1, np.int32)
+        counts = np.empty(len(ends) - 1, np.int64)
+        line = used = 0
+        while True:
+            line, self.known, used = kernels.number_tokens(
+                text,
+                ends,
+                line,
+                self._table,
+                self._hashes,
+                self._starts,
+                self._store,
+                self.known,
+                ids,
+                used,
+                counts,
+            )
+            if line == len(counts):
+                return ids[:used].copy(), counts
+            self._grow()
+
+    def _grow(self) -> None:
+        self._table = np.full(2 * len(self._table), -1, np.int32)
+        self._hashes = np.resize(self._hashes, 2 * len(self._hashes))
+        self._starts = np.resize(self._starts, 2 * len(self._starts) - 1)
+        self._store = np.resize(self._store, 2 * len(self._store))
+        kernels.spread(self._hashes, self.known, self._table)
+
+    def tokens(self) -> list[str]:
+        """All tokens by number."""
+        store, starts = self._store.tobytes(), self._starts[: self.known + 1].tolist()
+        return [store[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
