@@ -257,7 +257,15 @@ _recipe(
     "the joint HMM in fewer iterations, without fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=2, hmm_iterations=2, null=0.25, grow=0.3, largest_fertility=0, sample=4_000_000),
+    options=Options(
+        ibm1_iterations=2,
+        hmm_iterations=2,
+        null=0.25,
+        grow=0.3,
+        largest_fertility=0,
+        sample=4_000_000,
+        whole_iterations=1,
+    ),
 )
 _recipe(
     "joint-best",

@@ -17,7 +17,7 @@ from dovetail.kernels.joint_hmm import count_ends
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.kernels.live_dense import rows
 
-CROWDED = 3  # live cells a word above which rows are faster than lists
+CROWDED = 8  # live cells a word above which rows are faster than lists
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
 

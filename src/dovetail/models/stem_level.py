@@ -12,6 +12,7 @@ from dovetail.bitext.spelling import Stems, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels import stems as kernels
 from dovetail.kernels import transfer as transfer_kernels
+from dovetail.kernels.collapsed import add_by_word
 from dovetail.kernels.cooccurrence import sort_by_word
 from dovetail.models.lexicon import check_rows, check_shapes
 
@@ -64,8 +65,8 @@ class StemLevel:
         """Add up the slots' counts by group and by stem."""
         self.counts[:] = 0.0
         kernels.add_up(self.group, counts, self.counts)
-        self.source_total[:] = _sums(self.counts, self.starts)
-        self.target_total[:] = np.bincount(self.partners, self.counts, len(self.target))
+        self.source_total[:], self.target_total[:] = 0.0, 0.0
+        add_by_word(self.starts, self.partners, self.counts, self.source_total, self.target_total)
 
     def restricted(self, used: np.ndarray) -> StemLevel:
         """For some of the slots; the groups and their counts are the same arrays."""
@@ -144,12 +145,6 @@ class StemLevel:
             else:
                 moved.target_share = share
         return moved
-
-
-def _sums(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Sums of consecutive runs of values, also of empty ones."""
-    running = np.concatenate([[0.0], np.cumsum(values)])
-    return running[starts[1:]] - running[starts[:-1]]
 
 
 def _picked(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:

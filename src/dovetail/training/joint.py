@@ -86,7 +86,7 @@ def _narrow(model: JointHMM, lives: Sequence[Live | None], counts: CollapsedCoun
     known = [live for live in lives if live is not None]
     for live in known:
         used[live.slot] = True
-    number = (np.cumsum(used) - 1).astype(known[0].slot.dtype if known else np.int32)
+    number = np.cumsum(used, dtype=known[0].slot.dtype if known else np.int32) - 1
     for live in known:
         live.slot[:] = number[live.slot]
     model.lexicon = whole.restricted(used)
@@ -112,7 +112,8 @@ def _iterate(
         if iteration == choose and narrow is not None:
             model.lexicon, narrow = narrow.undone(model.lexicon), None
         counts = _expect(model, lives, cells, work, iteration == choose, options, engine, monitor)
-        narrow = narrow or _narrow(model, lives, counts.lexicon)
+        if narrow is None and iteration + 1 < iterations:
+            narrow = _narrow(model, lives, counts.lexicon)
         model = model.reestimate(counts, options.jump_strength)
         if monitor.iterated(counts.log_likelihood).converged:
             break
