@@ -35,6 +35,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "no fertility": {"largest_fertility": 0},
     "no growing": {"grow": 1.0},
     "no passing over of cells": {"share": 0.0},
+    "no sample first": {"sample": 0},
 }
 
 

@@ -951,3 +951,9 @@ def test_a_terminal_of_80_columns_sees_every_stage_and_no_line_wraps(texts, tmp_
         assert any(row.startswith(stage) for row in rows)
     assert "pairs/s" in text
     assert "120 pairs" in rows[-1]
+
+
+def test_the_package_can_be_run_as_a_module():
+    done = subprocess.run([sys.executable, "-m", "dovetail", "--version"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "dovetail" in done.stdout
