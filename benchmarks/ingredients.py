@@ -18,7 +18,7 @@ from dovetail.aligner import Aligner
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold, read_gold
 from dovetail.bitext.corpus import Bitext, read_bitext
-from dovetail.evaluation import evaluate, reliability_diagram
+from dovetail.evaluation import Calibration, evaluate, reliability_diagram
 from texts import Task, find_set, write_text
 
 # What is changed, for each row of the table; the first row changes nothing.
@@ -39,6 +39,9 @@ VARIANTS: dict[str, dict[str, object]] = {
 }
 
 
+Diagrams = dict[str, tuple[Calibration, Calibration]]  # of each set: the model's own probabilities, and those put out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", action="append", required=True, help="NAME:PAIRS under the data folder")
@@ -46,16 +49,21 @@ def main() -> None:
     parser.add_argument("--recipe", default="default")
     parser.add_argument("--only", nargs="*", help="rows to run (default: all)")
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--picture", type=Path, help="write reliability diagrams of all sets there (needs matplotlib)")
     arguments = parser.parse_args()
     page = [f"`python benchmarks/ingredients.py {' '.join(sys.argv[1:])}`\n"]
+    diagrams: Diagrams = {}
     for name in arguments.set:
-        page.append(_section(find_set(name, arguments.data), arguments.recipe, arguments.only or list(VARIANTS)))
+        task = find_set(name, arguments.data)
+        page.append(_section(task, arguments.recipe, arguments.only or list(VARIANTS), diagrams))
         print(page[-1], flush=True)
-    if arguments.output:
-        arguments.output.write_text("\n".join(page), encoding="utf-8")
+        if arguments.output:
+            arguments.output.write_text("\n".join(page), encoding="utf-8")
+        if arguments.picture and diagrams:
+            _draw(diagrams, arguments.picture)
 
 
-def _section(task: Task, recipe: str, rows: list[str]) -> str:
+def _section(task: Task, recipe: str, rows: list[str], diagrams: Diagrams) -> str:
     with tempfile.TemporaryDirectory() as folder:
         text = write_text(task, Path(folder))
         bitext = read_bitext(text.source, text.target, keep_text=False)
@@ -68,6 +76,7 @@ def _section(task: Task, recipe: str, rows: list[str]) -> str:
         "| " + " | ".join(["left out", *(f"{part}: AER (P/R)" for part in parts), "CPU s"]) + " |",
         "|---" * (2 + len(parts)) + "|",
     ]
+    calibration = ""
     for row in rows:
         began = time.process_time()
         aligner = Aligner(recipe, **VARIANTS[row])  # type: ignore[arg-type]
@@ -77,35 +86,61 @@ def _section(task: Task, recipe: str, rows: list[str]) -> str:
         cells = [f"{100 * s.aer:.2f} ({100 * s.precision:.1f}/{100 * s.recall:.1f})" for s in scores]
         lines.append("| " + " | ".join([row, *cells, f"{seconds:.1f}"]) + " |")
         if row == "all":
-            calibration = _calibration(aligner, bitext, *parts["test"])
+            diagrams[task.name] = _calibration(aligner, bitext, *parts["test"])
+            calibration = _reliability(*diagrams[task.name])
     return "\n".join([*lines, "", calibration, ""])
 
 
-def _calibration(aligner: Aligner, bitext: Bitext, first: int, gold: Gold) -> str:
-    """A reliability diagram of all cells above 0.01 of the test pairs: probability said, share that is in gold."""
-    candidates = Aligner.align(_with_threshold(aligner, 0.01), bitext)[first : first + len(gold)]
-    assert isinstance(candidates, Alignments)
-    diagram = reliability_diagram(candidates, gold)
-    rows = [
-        f"| {low:.1f}-{high:.1f} | {count:,} | {said:.3f} | {true:.3f} |"
-        for low, high, count, said, true in zip(
-            diagram.edges[:-1], diagram.edges[1:], diagram.count, diagram.confidence, diagram.accuracy, strict=True
-        )
-    ]
+def _calibration(aligner: Aligner, bitext: Bitext, first: int, gold: Gold) -> tuple[Calibration, Calibration]:
+    """Reliability of all cells above 0.01 of the test pairs: the model's own probabilities, and those that are put out."""
+    options = {"threshold": 0.01, "grow": 1.0}
+    diagrams = []
+    for temper in (1.0, aligner.recipe.options.temper):
+        aligner.recipe = aligner.recipe.with_options({**options, "temper": temper})
+        candidates = aligner.align(bitext)[first : first + len(gold)]
+        assert isinstance(candidates, Alignments)
+        diagrams.append(reliability_diagram(candidates, gold))
+    return diagrams[0], diagrams[1]
+
+
+def _reliability(own: Calibration, tempered: Calibration) -> str:
+    """Both diagrams as one table."""
+    rows = []
+    for k in range(len(own.count)):
+        bin = f"{own.edges[k]:.1f}-{own.edges[k + 1]:.1f}"
+        parts = [f"{d.count[k]:,} | {d.confidence[k]:.3f} | {d.accuracy[k]:.3f}" for d in (tempered, own)]
+        rows.append(f"| {bin} | {' | '.join(parts)} |")
     return "\n".join(
         [
-            f"Reliability (possible-only cells left out); expected calibration error {diagram.expected_error:.3f}\n",
-            "| probability | cells | mean said | share right |",
-            "|---|---|---|---|",
+            f"Reliability on test (possible-only cells left out): expected calibration error {tempered.expected_error:.3f}, "
+            f"{own.expected_error:.3f} before tempering\n",
+            "| probability | cells | mean said | share right | before: cells | mean said | share right |",
+            "|---|---|---|---|---|---|---|",
             *rows,
         ]
     )
 
 
-def _with_threshold(aligner: Aligner, threshold: float) -> Aligner:
-    """The same trained aligner, decoding at another threshold and without growing."""
-    aligner.recipe = aligner.recipe.with_options({"threshold": threshold, "grow": 1.0})
-    return aligner
+def _draw(diagrams: Diagrams, file: Path) -> None:
+    """Reliability diagrams side by side: on the diagonal, probabilities mean what they say."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "dovetail"  # the same picture for the same numbers
+    import matplotlib.pyplot as plt
+
+    figure, grid = plt.subplots(1, len(diagrams), figsize=(3 * len(diagrams), 3.2), sharey=True, squeeze=False)
+    for axes, (name, (own, tempered)) in zip(grid[0], diagrams.items(), strict=True):
+        axes.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
+        for diagram, colour, label in ((own, "#c2571a", "the model's own"), (tempered, "#1b6ca8", "put out")):
+            axes.plot(diagram.confidence, diagram.accuracy, "o-", color=colour, markersize=3, linewidth=1, label=label)
+        axes.set_title(f"{name}\nECE {own.expected_error:.3f} to {tempered.expected_error:.3f}", fontsize=9)
+        axes.set_xlabel("probability", fontsize=8)
+    grid[0, 0].set_ylabel("share right", fontsize=8)
+    grid[0, 0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+    plt.close(figure)
 
 
 if __name__ == "__main__":

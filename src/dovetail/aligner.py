@@ -21,6 +21,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.decode import Wanted, decode
 from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, PosteriorThreshold, decoders
+from dovetail.decoding.tempering import temper
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.evaluation.curve import Curve, precision_recall_curve
@@ -120,8 +121,8 @@ class Aligner:
         self.model, self._compact = model, None
         self.development_areas = [] if watch is None else watch.areas
         if watched is not None:
-            threshold = min(1.0, watched(model).best_threshold("aer"))
-            self.recipe = self.recipe.with_options({"threshold": threshold})
+            best = np.array([min(1.0, watched(model).best_threshold("aer"))])
+            self.recipe = self.recipe.with_options({"threshold": float(temper(best, self.recipe.options.temper)[0])})
         self._bitext, self._cells = bitext, cells
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
@@ -155,9 +156,9 @@ class Aligner:
         return self.align(self._one_pair(source, target))[0]
 
     def posteriors(self, source: str | Sequence[str], target: str | Sequence[str]) -> np.ndarray:
-        """Link probabilities (I, J) of one pair: the mean of the two directions'."""
+        """Link probabilities (I, J) of one pair: the mean of the two directions', tempered as the recipe says."""
         forward, reverse = self.directional_posteriors(source, target)
-        return (forward + reverse) / 2
+        return temper((forward + reverse) / 2, self.recipe.options.temper)
 
     def directional_posteriors(
         self, source: str | Sequence[str], target: str | Sequence[str]
@@ -329,6 +330,7 @@ class Aligner:
         found, scores = decode(model, cells, decoder, wanted, self.engine, monitor)
         sets = [assemble(links, cells.pieces, *lengths) for links in found]
         result = sets[0] if combine in single else combiners[combine](sets[0], sets[1], (sets[2], sets[3]))
+        result.probability = temper(result.probability, self.recipe.options.temper)
         totals = sentence_scores(scores, cells.pieces, len(bitext))
         result.details = {
             "score_forward": totals[:, 0],

@@ -24,7 +24,8 @@ class Options:
     `ibm1_iterations` and `hmm_iterations` count EM iterations of the two stages; `window` is how far jumps are told
     apart; `null` is p0; `additive` and `variational` smooth the lexicon; `threshold` is the posterior a link must
     exceed; `tolerance` stops a stage when the log-likelihood gains less than this share of itself.  `grow`: links that
-    touch a link and exceed this are added for words without one.
+    touch a link and exceed this are added for words without one.  `temper`: the odds of probabilities above one half are
+    raised to this power, for a model that is too sure of itself; thresholds speak of the tempered ones.
 
     Of the constrained recipes: `constraints` names them, separated by commas; `precision` and `slack` are how far each is
     solved and how much violation is allowed (0 and -1: what the paper used for it); `free_mass` lets a symmetric projection
@@ -66,6 +67,7 @@ class Options:
     additive: float = 0.0
     variational: bool = False
     threshold: float = 0.5
+    temper: float = 1.0
     tolerance: float = 0.0
     grow: float = 1.0
     constraints: str = ""
@@ -123,6 +125,7 @@ class Options:
             ("null", 0.0, 1.0),
             ("additive", 0.0, None),
             ("threshold", 0.0, 1.0),
+            ("temper", 0.05, 20.0),
             ("tolerance", 0.0, None),
             ("grow", 0.0, 1.0),
             ("precision", 0.0, None),
@@ -134,6 +137,8 @@ class Options:
             ("jump_strength", 0.0, None),
             ("largest_fertility", 0, 20),
             ("share", 0.0, 1.0),
+            ("sample", 0, None),
+            ("whole_iterations", 0, None),
             ("fertility_iterations", 0, None),
             ("samples", 1, None),
             ("restarts", 1, None),
@@ -250,7 +255,7 @@ _recipe(
     "both HMMs over one collapsed lexicon, with agreement, stems, spelling, word jumps and fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.25, grow=0.3),
+    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.25, temper=0.5, grow=0.3),
 )
 _recipe(
     "joint-fast",
@@ -261,6 +266,7 @@ _recipe(
         ibm1_iterations=2,
         hmm_iterations=2,
         null=0.25,
+        temper=0.5,
         grow=0.3,
         largest_fertility=0,
         sample=4_000_000,
@@ -273,7 +279,14 @@ _recipe(
     model="joint-hmm",
     training="joint",
     options=Options(
-        ibm1_iterations=3, hmm_iterations=8, null=0.25, grow=0.3, share=0.01, sample=50_000_000, whole_iterations=4
+        ibm1_iterations=3,
+        hmm_iterations=8,
+        null=0.25,
+        temper=0.5,
+        grow=0.3,
+        share=0.01,
+        sample=50_000_000,
+        whole_iterations=4,
     ),
 )
 

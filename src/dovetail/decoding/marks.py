@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells
+from dovetail.decoding.tempering import untemper
 from dovetail.engines import Threads
 from dovetail.kernels import grow as grow_kernels
 from dovetail.kernels import links as links_kernels
@@ -63,7 +64,7 @@ class PosteriorThreshold:
 
     @classmethod
     def of(cls, options: Any) -> PosteriorThreshold:
-        return cls(options.threshold, options.grow)
+        return cls(untemper(options.threshold, options.temper), untemper(options.grow, options.temper))
 
     def before(
         self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads

@@ -1,0 +1,24 @@
+"""Probabilities that mean what they say: a model's own are too sure of its links."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def temper(probability: np.ndarray, power: float) -> np.ndarray:
+    """Probabilities above one half with their odds raised to `power`; the order stays, and lower ones stay as they are.
+
+    p ** power / (p ** power + (1 - p) ** power)
+    """
+    if power == 1.0:
+        return probability
+    sure = probability > 0.5
+    p = probability[sure].astype(np.float64)
+    tempered = probability.copy()
+    tempered[sure] = p**power / (p**power + (1.0 - p) ** power)
+    return tempered
+
+
+def untemper(threshold: float, power: float) -> float:
+    """The model's own probability that `temper` turns into this one."""
+    return float(temper(np.array([threshold], np.float64), 1.0 / power)[0])
