@@ -93,13 +93,14 @@ class Recipe:
     The timed run trains, writes the recipe's own output and saves the model; the other combinations are then made
     from the saved model, untimed.  A recipe that leaves each pair's own counts out while it trains can't do so for text
     that it meets with a saved model, so these may differ a little from a run that trains: `retrain` does that for each
-    combination.  `cold` gives every timed run an empty cache of compiled kernels.
+    combination, `only_own` leaves them out.  `cold` gives every timed run an empty cache of compiled kernels.
     """
 
     recipe: str
     program: str | None = None
     cold: bool = False
     retrain: bool = False
+    only_own: bool = False
     combined: dict[Path, dict[str, Alignments]] = field(default_factory=dict)  # by text: the same in every round
 
     @property
@@ -134,7 +135,7 @@ class Recipe:
             environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
         measurement = run(command, environment=environment, timeout=timeout)
         if text.source not in self.combined:
-            self.combined[text.source] = self._combinations(text, folder, threads)
+            self.combined[text.source] = {} if self.only_own else self._combinations(text, folder, threads)
         shutil.rmtree(model, ignore_errors=True)
         return Run(measurement, {OWN: read_test_links(folder / OWN, text), **self.combined[text.source]})
 

@@ -42,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         tasks = _tasks(options)
         aligners: list[Aligner] = [PEERS[name] for name in options.peers]
-        recipes = [Recipe(name, options.dovetail, options.cold, options.retrain) for name in options.recipes]
+        recipes = [
+            Recipe(name, options.dovetail, options.cold, options.retrain, options.only_own) for name in options.recipes
+        ]
         aligners += recipes
         versions = {aligner.name: aligner.prepare(options.offline) for aligner in aligners}
         judge = options.judge or (options.recipes[0] if options.recipes else None)
@@ -164,6 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     how.add_argument("--timeout", type=float, metavar="SECONDS", help="stop an aligner that takes longer")
     how.add_argument("--cold", action="store_true", help="dovetail compiles its kernels anew in every run")
     how.add_argument("--retrain", action="store_true", help="train for each of dovetail's combinations, untimed")
+    how.add_argument("--only-own", action="store_true", help="leave dovetail's combinations out, which cost time")
     how.add_argument("--offline", action="store_true", help="use the peers that are installed")
     out = parser.add_argument_group("results")
     out.add_argument("--output", type=Path, metavar="FILE", help="write the tables there too (Markdown)")
