@@ -1,9 +1,10 @@
-"""Bayesian alignment beside EM: the paper's Tables 3 and 4 with AER, and shards beside a strictly sequential sampler.
+"""Bayesian alignment beside EM: the paper's Tables 3 and 4 with AER, shards, starts, and where long chains end.
 
     python benchmarks/bayes.py tables en-fr-hansards:10000 de-en-europarl:10000
     python benchmarks/bayes.py shards en-fr-hansards:10000
     python benchmarks/bayes.py starts en-fr-hansards:2000
     python benchmarks/bayes.py frozen en-fr-hansards:5000
+    python benchmarks/bayes.py long en-fr-hansards:500
 
 Sets lie in `shared/data` beside the repository (`--data` for another place); dev and test text is trained on too, and
 test is scored.  Times are CPU seconds of this process.
@@ -30,8 +31,9 @@ from dovetail.decoding.decode import Links
 from dovetail.evaluation.measures import dictionary_size, fertilities
 from dovetail.kernels import links as kernels
 from dovetail.kernels.viterbi import EITHER
+from dovetail.recipes import find_recipe
 from dovetail.training import bayes
-from dovetail.training.bayes_chains import Chain
+from dovetail.training.bayes_chains import Chain, Stage
 from dovetail.training.monitor import Monitor
 from texts import find_set, write_text
 
@@ -158,6 +160,35 @@ def _sampled_links(chains: list[Chain], cells: Cells, bitext: Bitext) -> Alignme
     return assemble(Links.concatenate(parts), cells.pieces, bitext.source.lengths, bitext.target.lengths)
 
 
+def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
+    """Dictionaries of the links that long chains of `ibm1-bayes` have, also as a share of EM's, and log P(words | links)."""
+    yield "| set | chain | sweeps | forward | of EM's | log P | reverse | of EM's | log P |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    options = find_recipe("ibm1-bayes").options
+    for name in sets:
+        bitext, _, _ = load(name, data)
+        sides = bitext.source.ids, bitext.source.offsets, bitext.target.ids, bitext.target.offsets
+        em = Aligner("ibm1", threads=threads, **EM).fit(bitext)
+        base = []
+        for direction in DIRECTIONS:
+            em.recipe = em.recipe.with_options({"combine": direction})
+            base.append(dictionary_size(em.align(bitext), *sides))
+        start = Aligner("ibm1", threads=threads).fit(bitext)
+        assert isinstance(start._cells, Cells)
+        for title, hot in (("plain", 0), ("annealed", 100)):
+            chains = bayes.begin(start.model, start._cells, options, 1, start.engine)
+            bayes.run(chains, [Stage("hot", hot, quarters=2), Stage("warm", hot, quarters=3)], start.engine, Monitor())
+            for sweeps in (100, 1000, 5000):
+                left = sweeps - max(0, chains[0].sweeps - 2 * hot)
+                bayes.run(chains, [Stage("sweeps", left)], start.engine, Monitor())
+                sizes = [np.count_nonzero(chain.counts.links) for chain in chains]
+                parts = [
+                    f"{size:,} | {size / em_size:.2f} | {chain.log_probability():,.0f}"
+                    for chain, size, em_size in zip(chains, sizes, base, strict=True)
+                ]
+                yield f"| {name} | {title} | {sweeps:,} | " + " | ".join(parts) + " |"
+
+
 def _range(values: list[float]) -> str:
     return f"{np.mean(values):.2f} ({min(values):.2f} to {max(values):.2f})"
 
@@ -171,6 +202,7 @@ STARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "EM-5": ("ibm1", {"decoder": "viterbi"}),
     "GS-N": ("ibm1-bayes", {"start": "cooccurrence"}),
     "GS-5": ("ibm1-bayes", {}),
+    "GS-5, not annealed": ("ibm1-bayes", {"annealing": False}),
     "GS-80": ("ibm1-bayes", {"ibm1_iterations": 80}),
 }
 
@@ -179,8 +211,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("table", choices=("tables", "shards", "starts", "frozen"))
-    parser.add_argument("set", nargs="+", metavar="NAME:PAIRS")
+    parser.add_argument("table", choices=("tables", "shards", "starts", "frozen", "long"))
+    parser.add_argument("set", nargs="+", metavar="NAME[:PAIRS]")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--full", action="store_true", help="also with all the sweeps that the paper's small texts get")
@@ -191,6 +223,8 @@ def main() -> int:
         rows = shards(options.set, options.data, options.threads, options.seeds)
     elif options.table == "frozen":
         rows = frozen(options.set, options.data, options.threads)
+    elif options.table == "long":
+        rows = long(options.set, options.data, options.threads)
     else:
         systems = TABLES if options.table == "tables" else STARTS
         if options.full:

@@ -15,6 +15,7 @@ from dovetail.bitext.readers import read_pairs
 from dovetail.evaluation.measures import dictionary_size, fertilities
 from dovetail.kernels.lines import CELL
 from dovetail.models.bayes import JUMP_PRIOR, SIDES, TAIL
+from dovetail.models.bayes_lexicon import BayesLexicon, LexiconPrior
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.lexicon import Lexicon
 from dovetail.recipes import find_recipe
@@ -76,6 +77,21 @@ def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(nam
         expected = naive.marginals(corpus, lambda a: naive.log_lexicon(corpus, a, alpha, size))  # noqa: B023
         for sampled, exact in zip(result, expected, strict=True):
             assert sampled == pytest.approx(exact, abs=0.03)
+
+
+@pytest.mark.parametrize("quarters", [2, 3])
+def test_a_heated_sampler_draws_from_a_power_of_the_collapsed_posterior(quarters):
+    cells, engine = laid_out(CORPORA["a word twice"])
+    chains = begin(cells, engine, alpha=0.1)
+    stage = Stage("heated", 1, quarters=quarters)
+    for chain, result in sampled_marginals(chains, cells, stage, 8000, engine):
+        corpus, size = as_generated(CORPORA["a word twice"], chain.direction)
+
+        def log_probability(a, corpus=corpus, size=size):
+            return quarters / 4 * naive.log_lexicon(corpus, a, 0.1, size)
+
+        for sampled, exact in zip(result, naive.marginals(corpus, log_probability), strict=True):
+            assert sampled == pytest.approx(exact, abs=0.02)
 
 
 @pytest.mark.parametrize("fertile", [False, True])
@@ -231,6 +247,24 @@ def test_the_mode_is_the_likeliest_partner_of_each_word():
             assert links == ([int(column.argmax())] if column.max() > 1 - column.sum() else [])
 
 
+def test_words_whose_pairs_are_all_in_doubt_go_where_samples_had_them():
+    """Of ("a b c", "x y z") each sample had a link of its own; "b" has the fewest links of all."""
+    cells, _ = laid_out([("a b c", "x y z")])
+    counts = np.zeros((len(cells.slots), 2), np.float32)
+    owner = np.repeat(np.arange(3), np.diff(cells.slots.row_start))
+    counts[owner == cells.slots.target] = 0.4  # words are numbered as they come
+    totals = np.array([0.4, 0.3, 0.4])
+    nulls = np.zeros(3, np.float32)
+    prior = LexiconPrior()
+    lexicon = BayesLexicon(
+        cells.slots, counts, (totals, totals), (nulls, nulls), (1.0, 1.0), (3, 3), prior, discount=0.5
+    ).prepared()
+    for direction in range(2):
+        table = np.zeros((3, 3))
+        table[owner, cells.slots.target] = lexicon.table[:, direction]
+        assert table.argmax(axis=direction).tolist() == [0, 1, 2]
+
+
 def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
     cells, _ = laid_out(made_up(10))
     block = replace(cells.blocks[0], rank=np.empty(100_000_000, np.uint8))
@@ -241,6 +275,20 @@ def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
         assert sum(stage.sweeps for stage in bayes.stages(recipe, large, given)) == sweeps
         assert 5 < sum(stage.sweeps for stage in bayes.stages(recipe, large, options)) < 0.5 * sweeps
     assert sum(stage.sweeps for stage in bayes.stages("ibm1-bayes", cells, find_recipe("ibm1-bayes").options)) == 1400
+
+
+@pytest.mark.parametrize("burn_in", [0, 2, 100])
+def test_annealing_takes_no_more_sweeps_and_ends_before_the_samples(burn_in):
+    cells, _ = laid_out(made_up(10))
+    recipe = find_recipe("ibm1-bayes")
+    annealed, plain = (
+        bayes.stages("ibm1-bayes", cells, recipe.with_options({"burn_in": burn_in, "annealing": annealing}).options)
+        for annealing in (True, False)
+    )
+    assert sum(stage.sweeps for stage in annealed) == sum(stage.sweeps for stage in plain)
+    assert [stage.quarters for stage in annealed] == [2, 3, 4, 4]
+    assert [stage.lag for stage in annealed] == [0, 0, 0, 10]
+    assert all(stage.quarters == 4 for stage in plain if stage.sweeps)
 
 
 @pytest.fixture(scope="module")

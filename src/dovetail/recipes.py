@@ -37,8 +37,8 @@ class Options:
     must agree (1: product, 0: not at all, the mean of both), `jump_strength` how many moves a word needs before its own
     jumps weigh as much as those of all words (0: they are the same), `largest_fertility` the number of links told apart
     (0: no fertility), `share` how much of its row's or its column's probability a cell needs to be looked at (0: all cells
-    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.  A text of at least twice
-    `sample` cells (0: no text) is learned from in two steps: all iterations on a sample of so many cells, then
+    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.  A text of at least
+    three times `sample` cells (0: no text) is learned from in two steps: all iterations on a sample of so many cells, then
     `whole_iterations` of the HMM on the whole text.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
@@ -51,8 +51,9 @@ class Options:
     Of the Bayesian models: `chains` run side by side from the alignments that `start` names (em: IBM Model 1's best after
     `ibm1_iterations`; cooccurrence: words that stand together most often); of each, `burn_in` sweeps do not count, and then
     every `lag`-th is one of `samples`.  `ibm1_sweeps` and `hmm_sweeps` come before those with fertility, whose prior is
-    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `shards` of the text are
-    sampled side by side (0: by its size).  `discount` is taken from the mean count of each pair of words in aligning.
+    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `annealing`: IBM Model 1's
+    burn-in begins at a higher temperature.  `shards` of the text are sampled side by side (0: by its size).  `discount`
+    is taken from the mean count of each pair of words in aligning.
 
     Of the decoder bidirectional: `bidirectional_agreement` is full (both directions pick the same links), adjacent (or
     neighbours, each for `bidirectional_penalty`) or soft (any, each link of one direction alone for that penalty);
@@ -106,6 +107,7 @@ class Options:
     hmm_sweeps: int = 10
     fertility_strength: float = 2.0
     adapt_sweeps: bool = True
+    annealing: bool = True
     shards: int = 0
     discount: float = 0.5
     bidirectional_agreement: str = "full"

@@ -13,6 +13,8 @@ from dovetail.engines import Threads
 from dovetail.kernels import transfer as transfer_kernels
 from dovetail.models.lexicon import WordMap, Workspace, check_shapes, gather_table, saved_slots
 
+REST = 1e-3  # of its count a pair keeps at least, whatever is taken away
+
 
 @dataclass(frozen=True)
 class LexiconPrior:
@@ -27,7 +29,9 @@ class BayesLexicon:
     """Links of word types, averaged over samples and chains: of each slot in both directions, and NULL's.
 
     `discount` is taken from every pair's count before it is used.  A pair whose mean is below it was in few samples, or is
-    in doubt; and a text that was trained on is not led by its own links alone, which are in the counts.
+    in doubt; and a text that was trained on is not led by its own links alone, which are in the counts.  The share REST of
+    a count stays, so that a word all of whose pairs are in doubt goes where samples had it: else all such words of a
+    sentence would go to the same partner, the one with the fewest links.
 
     `totals` are links by source word (forward) and by target word (reverse), `sizes` the numbers of words, V, of the
     text that was trained on.  `words` says, for a lexicon that was transferred, where its words were in the old one.
@@ -50,7 +54,8 @@ class BayesLexicon:
         owner = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))
         for side, words in enumerate((owner, self.slots.target)):
             weight = self.totals[side] + self.prior.alpha * max(self.sizes[1 - side], 1)
-            kept = np.maximum(self.counts[:, side] - np.float32(self.discount), np.float32(0.0))
+            counts = self.counts[:, side]
+            kept = np.maximum(counts - np.float32(self.discount), np.float32(REST) * counts)
             table[:, side] = (kept + self.prior.alpha) / weight[words]
         return replace(self, table=table)
 

@@ -21,6 +21,7 @@ from dovetail.training.sampling import Starts, best_words
 SMALL_CELLS = 1 << 19  # up to here a text gets all the sweeps that were asked for
 USUAL_CELLS = 5_000_000  # here the HMM gets as many as were asked for
 LEAST, MOST = 0.2, 2.0  # how far its sweeps follow the size of the text
+LEAST_BURN_IN, LEAST_SAMPLES = 60, 20  # of IBM Model 1, however large the text
 
 
 def train(
@@ -64,7 +65,8 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
     """What is sampled, and how often.
 
     With `adapt_sweeps` large texts get fewer sweeps, since their counts say more: IBM Model 1 in proportion, the HMM with
-    the square root.
+    the square root.  With `annealing` a third of IBM Model 1's burn-in is at temperature 2 and a third at 4/3.  Links of a
+    word pair hold on to one another and hardly leave one at a time: a cool chain keeps many pairs that it began with.
     """
     size = max(1, sum(block.cells for block in cells))
     burn_in, samples, lag = options.burn_in, options.samples, options.lag
@@ -72,9 +74,16 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
         if options.adapt_sweeps and size > SMALL_CELLS:
             share = SMALL_CELLS / size
             draws = samples * lag * share
-            burn_in, lag = min(burn_in, max(20, round(burn_in * share))), max(1, round(lag * share))
-            samples = min(samples, max(20, round(draws / lag)))
-        return [Stage("burn-in", burn_in), Stage("samples", samples * lag, lag=lag)]
+            burn_in = min(burn_in, max(LEAST_BURN_IN, round(burn_in * share)))
+            lag = max(1, round(lag * share))
+            samples = min(samples, max(LEAST_SAMPLES, round(draws / lag)))
+        third = burn_in // 3 if options.annealing else 0
+        return [
+            Stage("hot burn-in", third, quarters=2),
+            Stage("warm burn-in", third, quarters=3),
+            Stage("burn-in", burn_in - 2 * third),
+            Stage("samples", samples * lag, lag=lag),
+        ]
     ibm1, hmm = options.ibm1_sweeps, options.hmm_sweeps
     if options.adapt_sweeps:
         share = min(MOST, max(LEAST, (USUAL_CELLS / size) ** 0.5))

@@ -27,13 +27,17 @@ MOST_SHARDS = 4  # each begins with a copy of the counts; chains and directions 
 
 @dataclass(frozen=True)
 class Stage:
-    """Some sweeps of one kind; every `lag`-th is a sample if `lag` is not 0."""
+    """Some sweeps of one kind; every `lag`-th is a sample if `lag` is not 0.
+
+    `quarters` (4, 3 or 2): links are drawn from the posterior's power quarters / 4, at temperature 4 / quarters.
+    """
 
     name: str
     sweeps: int
     moving: bool = False
     fertile: bool = False
     lag: int = 0
+    quarters: int = 4
 
 
 @dataclass
@@ -191,6 +195,7 @@ class Chain:
                 null_alpha,
                 null_alpha * size,
                 self.null,
+                stage.quarters,
                 stage.moving,
                 *weights,
                 stage.fertile,
