@@ -151,6 +151,25 @@ def test_the_exact_decoder_finds_and_certifies_the_enumerated_optimum(name, pair
         assert details["score"][n] == pytest.approx(total, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
+    cells = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
+    model = random_model(name, "poisson", cells, 3)
+    before = model.lexicon.table.copy()
+    rows, columns = cells.slots.row_start, cells.slots.target
+    before[:, 0] /= np.repeat(np.add.reduceat(before[:, 0], rows[:-1]), np.diff(rows))
+    before[:, 1] /= np.bincount(columns, before[:, 1])[columns]
+    model.lexicon.table[:] = before
+    counts = model.zero_counts(cells)
+    counts.lexicon.slots[0] = 6.0, 3.0
+    after = model.reestimate(counts, ENGINE, inertia=2.0)
+    assert after.lexicon.table[0] == pytest.approx([(6 + 2 * before[0, 0]) / 8, (3 + 2 * before[0, 1]) / 5], rel=1e-5)
+    assert after.lexicon.table[rows[1] :, 0] == pytest.approx(before[rows[1] :, 0], rel=1e-5)
+    assert after.fertility[0].means() == pytest.approx(
+        2.0
+    )  # rare words share 6 links of 3 tokens: those kept do not count
+
+
 @pytest.fixture(scope="module")
 def bitext():
     generator = np.random.default_rng(2)

@@ -14,6 +14,7 @@ import naive
 import naive_fertility_models as slow
 from dovetail.engines import Threads
 from dovetail.kernels import gibbs, kernel
+from dovetail.kernels import gibbs_octets as octets
 from dovetail.kernels.random import draw, stream, uniform
 from dovetail.models.fertility import MOST, RARE, FertilityCounts, fertilities
 from dovetail.models.fertility_models import FertilityHMM, FertilityIBM1, Sampling
@@ -141,64 +142,119 @@ def test_draws_are_in_proportion_to_the_weights_and_never_impossible(weights, nu
 
 
 @kernel
-def pick_many(weight, n, null, times, sums):
-    ones, zero = np.ones(len(weight), np.float32), np.uint64(0)
-    drawn = np.empty(len(weight), np.float32)
-    octets = np.uint64(len(weight) // 8)
-    seen = np.zeros(n + 1, np.int64)
-    key = stream(3, 0, 0)
-    for k in range(times):
-        total = gibbs.fill(weight, zero, ones, zero, ones, zero, ones, zero, np.float32(1.0), octets, null, drawn, sums)
-        target = np.float32(uniform(key, k)) * total
-        seen[(-1 if target < null else gibbs.pick(drawn, n, octets, sums, target)) + 1] += 1
-    return seen
+def try_octets(a, b, out):
+    x, y = octets.load(a, np.uint64(0)), octets.load(b, np.uint64(0))
+    bits = octets.at_least(x, y)
+    octets.store(out, np.uint64(0), octets.plus(octets.nothing(), octets.times(x, y)))
+    octets.store(out, np.uint64(8), octets.running(x))
+    octets.store(out, np.uint64(16), octets.chosen(octets.spread(a[0]), bits))
+    return octets.last(x), bits, octets.number_of(bits), octets.first_of(np.uint64(bits))
 
 
-@given(st.lists(st.sampled_from([0.0, 1e-30, 0.5, 1.0, 3.0]), min_size=1, max_size=30), st.sampled_from([0.7, 2.0]))
+@given(st.lists(st.integers(-9, 9), min_size=16, max_size=16))
 @settings(deadline=None, max_examples=50)
-def test_picks_from_several_octets_are_in_proportion_to_the_weights_and_never_impossible(weights, null):
-    n = len(weights)
-    padded = np.zeros(gibbs.padded(n), np.float32)
-    padded[:n] = weights
-    seen = pick_many(padded, n, np.float32(null), 4000, np.empty(len(padded) // 8 + 1, np.float32))
-    expected = np.array([null, *weights]) / (null + sum(weights))
-    assert (seen[expected == 0] == 0).all()
-    assert seen / 4000 == pytest.approx(expected, abs=0.045)
+def test_octets_calculate_as_eight_numbers_do(numbers):
+    a, b = np.array(numbers, np.float32).reshape(2, 8)
+    out = np.zeros(24, np.float32)
+    last, bits, number, first = try_octets(a, b, out)
+    assert out[:8].tolist() == (a * b).tolist()
+    assert out[8:16].tolist() == np.cumsum(a).tolist()
+    assert out[16:].tolist() == np.where(a >= b, a[0], 0).tolist()
+    assert (last, number) == (a[7], (a >= b).sum())
+    assert [bits >> k & 1 for k in range(8)] == (a >= b).tolist()
+    assert first == (np.argmax(a >= b) if (a >= b).any() else 64)
 
 
-def sweep_arguments(model, direction, source, target):
-    """What `sweep` wants for one pair, from `longest` to `null_tail`."""
-    words, other = (source, target) if direction == 0 else (target, source)
-    matrix = entries(model.lexicon, source, target)[direction]
-    matrix = (matrix if direction == 0 else matrix.T).T
-    I, longest = len(words), max(len(source), len(target))
-    emission = np.zeros((len(other), gibbs.padded(I)), np.float32)
-    emission[:, :I] = matrix
-    null_table = (model.lexicon.null_forward, model.lexicon.null_reverse)[direction]
-    p0, p1, weights, normalised = model._moves(longest)
-    jump, start = weights[2 * direction : 2 * direction + 2]
-    exits = np.ones(longest + 1, np.float32)
-    first = start[:I].copy()
-    if normalised:
-        exits[:I] = [1 / jump[longest - i : longest - i + I].sum() for i in range(I)]
-        first /= first.sum()
-    fertility = model.fertility[direction]
-    width = fertility.ratios.shape[1]
-    counts = np.arange(longest + 1) + 1
-    return (
-        longest,
-        emission.ravel(),
-        null_table[list(other)],
-        np.float32(p0),
-        np.float32(p1),
-        gibbs.side_by_side(longest, jump, first),
-        gibbs.side_by_side(longest, jump[::-1].copy(), np.ones(0, np.float32)),
-        exits,
-        fertility.ratios[list(words)],
-        gibbs.tails(longest + 1, width, fertility.falling, model.deficient),
-        np.float32(fertility.null * I),
-        (1 / counts if model.deficient else np.ones(longest + 1)).astype(np.float32),
+def sweep_arguments(shapes, emissions, null_odds, jumps, firsts, normalised, ratios, tail, null_tail, alignments):
+    """What `sweep` wants, by name, for one pair's two directions: (I, J), translations (J, I), weights, alignments."""
+    longest = max(max(shape) for shape in shapes)
+    room = int(gibbs.padded(longest)) + 8
+    area = max(int(gibbs.padded(I)) * J for I, J in shapes)
+    arguments = {
+        "state": np.array([[I, J, 0, naive.NULL, naive.NULL] for I, J in shapes]),
+        "alignment": np.full(2 * room, naive.NULL),
+        "room": room,
+        "groups": -(-longest // 64),
+        "longest": longest,
+        "area": area,
+        "emission": np.zeros(2 * area, np.float32),
+        "null_odds": np.zeros(2 * room, np.float32),
+        "into_weights": gibbs.weights_of(longest, tuple(jumps), tuple(firsts)),
+        "out_weights": gibbs.weights_of(longest, tuple(j[::-1].copy() for j in jumps), (np.ones(0, np.float32),) * 2),
+        "first_sums": np.ones(2, np.float32),
+        "exits": np.ones(2 * room, np.float32),
+        "exit_rows": np.array([0, room]),
+        "ratios": np.ones((2 * room, ratios[0].shape[1]), np.float32),
+        "tail": tail,
+        "null_tail": null_tail,
+        "counts": np.zeros(2 * room, np.int64),
+        "gains": np.zeros(4 * room, np.float32),
+        "weight": np.zeros(2 * room, np.float32),
+        "sums": np.zeros(32, np.float32),
+        "after": np.zeros(2 * room, np.int64),
+        "keys": np.zeros(2, np.uint64),
+        "soft": np.zeros(2 * room, np.bool_),
+        "limits": np.full(4 * room, np.inf, np.float32),
+        "null_limit": np.float32(1e-30),
+        "share": np.float32(1.0),
+        "posterior": np.zeros(2 * area, np.float32),
+        "bits": np.zeros(2 * room * -(-longest // 64), np.uint64),
+        "null_posterior": np.zeros(2 * room, np.float32),
+        "distances": np.zeros(4 * room, np.int64),
+        "departures": np.zeros(2 * room, np.int64),
+    }
+    for d, (I, J) in enumerate(shapes):
+        rows = arguments["emission"][d * area :][: J * int(gibbs.padded(I))].reshape(J, -1)
+        rows[:, :I] = emissions[d]
+        arguments["alignment"][d * room : d * room + J] = alignments[d]
+        arguments["null_odds"][d * room : d * room + J] = null_odds[d]
+        arguments["ratios"][d * room : d * room + I] = ratios[d]
+        if normalised:
+            arguments["exits"][d * room : d * room + I] = [
+                1 / jumps[d][longest - i : longest - i + I].sum() for i in range(I)
+            ]
+            arguments["first_sums"][d] = firsts[d][:I].sum()
+    names = "state", "alignment", "room", "exits", "exit_rows", "ratios", "tail", "counts", "gains"
+    gibbs.begin(*(arguments[name] for name in names))
+    return arguments
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 1e-30, 0.5, 1.0, 3.0]), min_size=1, max_size=70),
+    st.sampled_from([0.0, 0.7, 2.0]),
+    st.integers(0, 1000),
+)
+@settings(deadline=None, max_examples=40)
+def test_draws_from_several_octets_are_in_proportion_to_the_weights_and_never_impossible(weights, null, seed):
+    """With nothing but translations, every word of a sentence is a draw from the same distribution."""
+    I, J = len(weights), 4000
+    ones = np.ones(2 * J + 1, np.float32)
+    arguments = sweep_arguments(
+        ((I, J), (1, 1)),
+        (weights, 1.0),
+        (null, 0.0),
+        (ones, ones),
+        (ones[:J], ones[:J]),
+        False,
+        (np.ones((I, 1), np.float32), np.ones((1, 1), np.float32)),
+        np.ones(J + 1, np.float32),
+        np.ones(J + 1, np.float32),
+        (np.zeros(J, np.int64), [0]),
     )
+    arguments["keys"][:] = stream(seed, 0, 0)
+    gibbs.sweep(0, J, *arguments.values())
+    drawn = arguments["alignment"][:J]
+    total = null + sum(weights)
+    if total == 0:
+        assert (drawn == 0).all()  # it stays
+        return
+    seen = np.bincount(drawn + 1, minlength=I + 1)
+    expected = np.array([null, *weights]) / total
+    assert (seen[expected == 0] == 0).all()
+    assert seen / J == pytest.approx(expected, abs=0.045)
+    links = arguments["posterior"][: J * int(gibbs.padded(I))].reshape(J, -1)
+    assert links.sum(axis=0)[:I].tolist() == seen[1:].tolist()
+    assert arguments["null_posterior"][:J].tolist() == (drawn == naive.NULL).tolist()
 
 
 sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
@@ -209,47 +265,52 @@ sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 @settings(deadline=None, max_examples=60)
 def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target, kind, seed, data):
     model = random_model(name, kind, cells_of([(source, target), ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
+    longest = max(len(source), len(target))
+    shapes = (len(source), len(target)), (len(target), len(source))
+    p0, p1, weights, normalised = model._moves(longest)
+    matrices = entries(model.lexicon, source, target)
+    nulls = model.lexicon.null_forward[list(target)], model.lexicon.null_reverse[list(source)]
+    count = np.arange(longest + 1) + 1
+    forward = model.fertility[0]
+    alignments = [np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J))) for I, J in shapes]
+    j = data.draw(st.integers(0, longest - 1))
+    arguments = sweep_arguments(
+        shapes,
+        (matrices[0].T, matrices[1]),
+        [p0 / p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
+        weights[::2],
+        [start[:longest] for start in weights[1::2]],
+        normalised,
+        [f.ratios[list(words)] for f, words in zip(model.fertility, (source, target), strict=True)],
+        gibbs.tails(longest + 1, forward.ratios.shape[1], forward.falling, model.deficient),
+        (1 / count if model.deficient else np.ones(longest + 1)).astype(np.float32),
+        alignments,
+    )
+    arguments["keys"][:] = stream(seed, 0, 0)
+    arguments["share"] = np.float32(0.5)
+    arguments["soft"][:] = True
+    arguments["limits"][:] = 1e-30
+    gibbs.sweep(j, j + 1, *arguments.values())
     for direction, joint in enumerate(joints(model, source, target)):
-        I, J = (len(source), len(target)) if direction == 0 else (len(target), len(source))
-        alignment = np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J)))
-        j = data.draw(st.integers(0, J - 1))
-        arguments = sweep_arguments(model, direction, source, target)
-        exits, ratios, tail = arguments[7:10]
-        counts, gains = np.zeros(I, np.int64), np.zeros(2 * gibbs.padded(I), np.float32)
-        weight, sums = np.zeros(gibbs.padded(I), np.float32), np.zeros(gibbs.padded(I) // 8 + 1, np.float32)
-        posterior, null_posterior = np.zeros(J * gibbs.padded(I), np.float32), np.zeros(J, np.float32)
-        nulls = gibbs.start_counts(alignment, I, exits, ratios, tail, counts, gains)
+        I, J = shapes[direction]
+        if j >= J:
+            continue
         expected = []
         for i in [naive.NULL, *range(I)]:
-            candidate = alignment.copy()
+            candidate = alignments[direction].copy()
             candidate[j] = i
             expected.append(joint(tuple(candidate)))
-        _, used = gibbs.sweep(
-            j,
-            j + 1,
-            alignment,
-            nulls,
-            I,
-            *arguments,
-            counts,
-            gains,
-            weight,
-            sums,
-            np.empty(J, np.int64),
-            np.uint64(stream(seed, 0, 0)),
-            np.float32(1e-30),
-            np.float32(0.5),
-            posterior,
-            np.empty(len(posterior), np.uint32),
-            0,
-            null_posterior,
-        )
-        weights = np.array([sums[0], *weight[:I]], np.float64)
         share = np.array(expected) / sum(expected)
-        assert weights / weights.sum() == pytest.approx(share, rel=1e-4)
-        credited = posterior.reshape(J, -1)[j, :I]
-        assert np.array([null_posterior[j], *credited]) == pytest.approx(0.5 * share, rel=1e-4)
-        assert used == np.count_nonzero(posterior) == np.count_nonzero(credited)
+        room, area = arguments["room"], arguments["area"]
+        credited = arguments["posterior"][direction * area :][: J * int(gibbs.padded(I))].reshape(J, -1)
+        null = arguments["null_posterior"][direction * room + j]
+        assert np.array([null, *credited[j, :I]]) == pytest.approx(0.5 * share, rel=1e-4)
+        assert np.count_nonzero(credited) == np.count_nonzero(credited[j, :I])
+        assert arguments["bits"][direction * room + j] == sum(1 << i for i in range(I) if credited[j, i])
+        drawn = arguments["alignment"][direction * room : direction * room + J]
+        before = [i for i in drawn[:j] if i != naive.NULL]
+        jumps = np.flatnonzero(arguments["distances"][2 * direction * room :][: 2 * room]) - longest
+        assert jumps.tolist() == ([drawn[j] - before[-1]] if before and drawn[j] != naive.NULL else [])
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -375,7 +436,7 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     work = Workspace.for_cells(cells)
     sampling = Sampling(seed=4, samples=7, restarts=2, burn_in=1, soft=True)
     for engine in (Threads(3), ENGINE):
-        counts = model.zero_counts(cells)
+        counts = model.zero_counts(cells, counts)  # cleared: the second time they are full
         for block in cells:
             model.sample(
                 cells,
@@ -387,11 +448,13 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
                 None,
                 counts=counts,
             )
-        expected = model.zero_counts(cells)
+        expected, score = model.zero_counts(cells), np.zeros(2)
         for block in cells:
             view = work.view(block)
             model.lexicon.gather(cells, block, view, ENGINE)
-            model.sample(cells, block, view, ENGINE, sampling, np.arange(block.first, block.last), None)
+            scores = model.sample(cells, block, view, ENGINE, sampling, np.arange(block.first, block.last), None)
+            score += scores.sum(axis=0)
             model.lexicon.scatter(cells, block, view, expected.lexicon, ENGINE)
         assert (counts.lexicon.slots == expected.lexicon.slots).all()
         assert (counts.lexicon.null_forward == expected.lexicon.null_forward).all()
+        assert counts.log_likelihood == pytest.approx(score)

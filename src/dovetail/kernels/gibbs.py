@@ -6,8 +6,10 @@ score(a) = product over i of p(count_i | e_i)  times  Poisson(NULL's count; I la
 IBM Model 1 is the case in which all weights of jumps are one.  When word j moves to another source word, only the two
 jumps around it, its translation and two counts change: a candidate costs a constant, a sweep O(I J).
 
-Candidates are worked on in octets, so that every loop over them is of whole vectors: positions are padded to `padded(I)`,
-with a translation probability of zero.  Offsets are unsigned, which spares numba a look at their sign for every number.
+Both directions of a sentence pair are sampled in turns, word by word: neither waits for the other's draw, so the
+processor works on one while the other's sums are on their way.  Arrays hold forward's numbers and then reverse's:
+entry k of direction d is at d * room + k, where `room` is the longest sentence's `padded` length; candidates are worked
+on in octets, and positions that only fill the last one have a translation probability of zero.
 """
 
 from __future__ import annotations
@@ -15,11 +17,26 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.gibbs_octets import (
+    OCTET,
+    at_least,
+    chosen,
+    last,
+    load,
+    nothing,
+    number_of,
+    plus,
+    running,
+    spread,
+    store,
+    times,
+)
 from dovetail.kernels.random import uniform
 
 NULL = -1
-OCTET = 8
 U = np.uint64
+I_, J_, NULLS, BEFORE, FIRST = range(5)  # of a direction's state: lengths, NULLs, the last link so far, the first one
+GROUP = 64  # positions whose bits make one number
 
 
 @kernel
@@ -34,7 +51,7 @@ def gain(ratios, tail, i, count):
 
     `ratios` (positions, C) holds the first C of them, `tail` what becomes of them beyond (see `tails`).
     """
-    return ratios[i, min(count, ratios.shape[1] - 1)] * tail[count]
+    return ratios[U(i), U(min(count, ratios.shape[1] - 1))] * tail[U(count)]
 
 
 @kernel
@@ -54,250 +71,238 @@ def tails(size, width, falling, deficient):
 
 
 @kernel
-def side_by_side(longest, jump, rest):
-    """Weights of jumps, room for seven more, and `rest` at `beside(longest)`: one array, told apart by an offset."""
-    weights = np.ones(beside(longest) + longest + OCTET, np.float32)
-    weights[: len(jump)] = jump
-    weights[beside(longest) : beside(longest) + len(rest)] = rest
-    return weights
-
-
-@kernel
 def beside(longest):
+    """Where in a direction's weights of jumps something else begins (see `weights_of`)."""
     return 2 * longest + OCTET
 
 
 @kernel
-def weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k):
-    return (emission[row + k] * into_weights[into + k]) * (out_weights[out + k] * gains[own + k]) * scale
+def span(longest):
+    """How long a direction's weights of jumps are."""
+    return beside(longest) + padded(longest)
 
 
 @kernel
-def fill(emission, row, into_weights, into, out_weights, out, gains, own, scale, octets, null, weight, sums):
-    """Weights of all candidates; sums[b] is what comes before octet b, NULL included.  Returns the total.
-
-    Each factor is an array and an offset in it.
-    """
-    total = null
-    for b in range(octets):
-        k = b * U(8)
-        w0 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k)
-        w1 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(1))
-        w2 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(2))
-        w3 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(3))
-        w4 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(4))
-        w5 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(5))
-        w6 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(6))
-        w7 = weigh(emission, row, into_weights, into, out_weights, out, gains, own, scale, k + U(7))
-        weight[k], weight[k + U(1)], weight[k + U(2)], weight[k + U(3)] = w0, w1, w2, w3
-        weight[k + U(4)], weight[k + U(5)], weight[k + U(6)], weight[k + U(7)] = w4, w5, w6, w7
-        sums[b] = total
-        total += ((w0 + w1) + (w2 + w3)) + ((w4 + w5) + (w6 + w7))
-    sums[octets] = total
-    return total
+def weights_of(longest, jumps, rest):
+    """Of each direction the weights of jumps -longest..longest, room for the last octet, and `rest` (or ones)."""
+    weights = np.ones(2 * span(longest), np.float32)
+    for direction in range(2):
+        place = direction * span(longest)
+        weights[place : place + 2 * longest + 1] = jumps[direction]
+        place += beside(longest)
+        weights[place : place + len(rest[direction])] = rest[direction]
+    return weights
 
 
 @kernel
-def pick(weight, I, octets, sums, target):
-    """The candidate in whose share of the sums `target` falls.
+def recount(d, room, counts, i, change, ratios, tail, exits, exit_row, gains):
+    """Give source word i of direction d a link more or less; its gain, and a `room` on that times 1 / its jumps' sum."""
+    place = U(d * room + i)
+    counts[place] += change
+    worth = gain(ratios, tail, place, counts[place])
+    place = U(2 * d * room + i)
+    gains[place] = worth
+    gains[place + U(room)] = worth * exits[U(exit_row + i)]
 
-    First an octet, then one of it, both without a branch that depends on the draw: a wrong guess of the processor costs
-    more than the sums.
-    """
-    b = U(0)
-    for k in range(U(1), octets):
-        b += U(sums[k] <= target)
-    target -= sums[b]
-    k = b * U(8)
-    w0, w2, w4, w6 = weight[k], weight[k + U(2)], weight[k + U(4)], weight[k + U(6)]
-    two = w0 + weight[k + U(1)]
-    four = two + (w2 + weight[k + U(3)])
-    six = four + (w4 + weight[k + U(5)])
-    k += U(w0 <= target) + U(two <= target) + U(two + w2 <= target) + U(four <= target)
-    k += U(four + w4 <= target) + U(six <= target) + U(six + w6 <= target)
-    i = np.int64(k)
-    if i < I and weight[i] > np.float32(0.0):
-        return i
-    i = min(i, I - 1)  # rounding went past the end: the last candidate before it that is possible
-    while i >= 0 and not weight[i] > np.float32(0.0):  # NULL is -1
+
+@kernel
+def last_possible(weight, place, i):
+    """The last candidate up to i whose weight is not zero, else NULL."""
+    while i >= 0 and not weight[place + i] > np.float32(0.0):
         i -= 1
     return i
 
 
 @kernel
-def credit(weight, sums, octets, drawn, likely, share, row, posterior, touched, used):
-    """Add what a draw says of the links of word j, whose row of `posterior` begins at `row`.
-
-    A candidate whose probability is at least `likely` is credited with that, another one with 1 if it was drawn.  Both are
-    right in expectation; the probabilities that a draw was made with say more than the draw (Rao and Blackwell), and with
-    one sample that decides whether a rare word's first draw becomes its only translation.  `touched` lists the places that
-    are not zero, of which there were `used`; returns how many there are now.
-    """
-    total = sums[octets]
-    scale = share / total
-    floor = likely * total if total > np.float32(0.0) else np.float32(1.0)  # nothing was possible: it stayed
-    for b in range(octets if likely <= np.float32(1.0) else U(0)):
-        if sums[b + U(1)] - sums[b] < floor * np.float32(0.99):  # rounding may have taken some of the sum
-            continue
-        for k in range(b * U(8), b * U(8) + U(8)):
-            if weight[k] >= floor:
-                if posterior[row + k] == np.float32(0.0):
-                    touched[used] = row + k
-                    used += 1
-                posterior[row + k] += scale * weight[k]
-    if drawn != NULL and weight[drawn] < floor:
-        place = row + U(drawn)
-        if posterior[place] == np.float32(0.0):
-            touched[used] = place
-            used += 1
-        posterior[place] += share
-    return used
+def begin(state, alignment, room, exits, exit_rows, ratios, tail, counts, gains):
+    """Counts of both alignments, and what one more link would gain."""
+    for d in range(2):
+        I, J = state[d, I_], state[d, J_]
+        for i in range(I):
+            counts[d * room + i] = 0
+        state[d, NULLS] = 0
+        for j in range(J):
+            i = alignment[d * room + j]
+            if i == NULL:
+                state[d, NULLS] += 1
+            else:
+                counts[d * room + i] += 1
+        for i in range(I):
+            recount(d, room, counts, i, 0, ratios, tail, exits, exit_rows[d], gains)
 
 
 @kernel
-def null_credit(null, total, drawn, likely, share):
-    """The same for NULL."""
-    if total > np.float32(0.0) and null >= likely * total:
-        return share * (null / total)
-    return share if drawn == NULL else np.float32(0.0)
-
-
-@kernel
-def start_counts(alignment, I, exits, ratios, tail, counts, gains):
-    """Counts of each source word, and what one more link would gain; a padded I on, that times 1 / the jumps' sum.
-
-    Returns the number of NULLs.
-    """
-    for i in range(I):
-        counts[i] = 0
-    nulls = 0
-    for j in range(len(alignment)):
-        if alignment[j] == NULL:
-            nulls += 1
-        else:
-            counts[alignment[j]] += 1
-    width = padded(I)
-    for i in range(I):
-        gains[i] = gain(ratios, tail, i, counts[i])
-        gains[width + i] = gains[i] * exits[i]
-    return nulls
+def look_ahead(first_word, state, alignment, room, after):
+    """The next link after each word of both alignments, and the last one before `first_word`."""
+    for d in range(2):
+        following = NULL
+        for j in range(state[d, J_] - 1, -1, -1):
+            token = d * room + j
+            after[token] = following
+            following = alignment[token] if alignment[token] != NULL else following
+        state[d, BEFORE] = NULL
+        state[d, FIRST] = NULL
+        for j in range(min(first_word, state[d, J_])):
+            state[d, BEFORE] = alignment[d * room + j] if alignment[d * room + j] != NULL else state[d, BEFORE]
 
 
 @kernel
 def sweep(
     first_word,
     last_word,
+    state,
     alignment,
-    nulls,
-    I,
+    room,
+    groups,
     longest,
+    area,
     emission,
-    null_emission,
-    p0,
-    p1,
+    null_odds,
     into_weights,
     out_weights,
+    first_sums,
     exits,
+    exit_rows,
     ratios,
     tail,
-    null_mean,
     null_tail,
     counts,
     gains,
     weight,
     sums,
     after,
-    key,
-    likely,
+    keys,
+    soft,
+    limits,
+    null_limit,
     share,
     posterior,
-    touched,
-    used,
+    bits,
     null_posterior,
+    distances,
+    departures,
 ):
-    """Draw the links of words first_word..last_word - 1, from left to right, each given all others (equation 7).
+    """Draw the links of words first_word..last_word - 1 of both directions, from left to right, each given all others.
 
-    For word j between the linked positions `before` and `after`, with the counts of all other words:
-    weight[i] = p1 p(i | before) p(after | i) t(f_j | e_i) gain_i, and for NULL p0 p(after | before) t(f_j | NULL) gain_NULL;
-    the last word's are left in `weight`, NULL's in sums[0].  `emission` has a row of `padded(I)` a word; `into_weights` are
-    jumps by distance and first links, `out_weights` jumps by distance turned round and ones (see `side_by_side`).  Unless
-    `share` is zero, each draw is credited to `posterior`, laid out as `emission`, and to `null_posterior` (see `credit`).
-    Returns the numbers of NULLs and of places touched.
+    Equation 7: for a word between the linked positions `before` and `following`, with the counts of all other words,
+    weight[i] = s(i - before) p(following | i) t(f_j | e_i) gain_i, for NULL null_odds[j] s(following - before) gain_NULL,
+    in units of what all candidates have in common (1 - p0, and 1 / the sum of jumps from `before`);
+    null_odds[j] = p0 / (1 - p0) I lambda_0 t(f_j | NULL).  `into_weights` hold s by distance and for first links,
+    `out_weights` the same turned round and ones (see `weights_of`); `exits` are 1 / the sums of jumps from each position.
+    First one of eight lanes is drawn, then one of the octets' candidates in it.
+
+    Unless `share` is zero, the draws are counted: jumps in `distances` and `departures`, links in `posterior`, which is
+    laid out as `emission`, with a bit in `bits` for every link that was.  A candidate whose probability (times share)
+    reaches its limit is credited with that, another one with `share` if it was drawn.  Both are right in expectation; the
+    probabilities that a draw was made with say more than the draw (Rao and Blackwell), and with one sample that decides
+    whether a rare word's first draw becomes its only translation.  `limits` are two for each position: one for
+    words j that are `soft`, and one for others.
     """
-    width = padded(I)
-    octets = U(width // OCTET)
-    following = NULL
-    for j in range(len(alignment) - 1, -1, -1):
-        after[j] = following
-        if alignment[j] != NULL:
-            following = alignment[j]
-    before = NULL
-    for j in range(first_word):
-        if alignment[j] != NULL:
-            before = alignment[j]
+    look_ahead(first_word, state, alignment, room, after)
     for j in range(first_word, last_word):
-        i = alignment[j]
-        if i == NULL:
-            nulls -= 1
-        else:
-            counts[i] -= 1
-            worth = gain(ratios, tail, i, counts[i])
-            gains[i] = worth
-            gains[width + i] = worth * exits[i]
-        null = p0 * null_emission[j] * (null_mean * null_tail[nulls])
-        into, scale = beside(longest), p1  # for a first link
-        if before != NULL:
-            into, scale = longest - before, p1 * exits[before]
-        out, own = beside(longest), 0  # for a last link
-        if after[j] != NULL:
-            out, own = longest - after[j], width
-            null *= into_weights[into + after[j]]
+        for d in range(2):
+            if j >= state[d, J_]:
+                continue
+            exit_row = exit_rows[d]
+            first_sum = first_sums[d]
+            row = U(d * area + j * padded(state[d, I_]))
+            u = np.float32(uniform(keys[d], j))
+            token = U(d * room + j)
+            octets = U(padded(state[d, I_]) // OCTET)
+            i = alignment[token]
+            if i == NULL:
+                state[d, NULLS] -= 1
+            else:
+                recount(d, room, counts, i, -1, ratios, tail, exits, exit_row, gains)
+            before, following = state[d, BEFORE], after[token]
+            null = null_odds[token] * null_tail[U(state[d, NULLS])]
+            into = out = d * span(longest) + beside(longest)  # for first and last links
+            own = 2 * d * room
             if before != NULL:
-                null *= exits[before]
-        total = fill(
-            emission,
-            U(j * width),
-            into_weights,
-            U(into),
-            out_weights,
-            U(out),
-            gains,
-            U(own),
-            scale,
-            octets,
-            null,
-            weight,
-            sums,
-        )
-        target = np.float32(uniform(key, j)) * total
-        if target < null:
-            i = NULL
-        elif total > np.float32(0.0):  # else it stays where it was
-            i = pick(weight, I, octets, sums, target)
-        alignment[j] = i
-        if share > np.float32(0.0):
-            used = credit(weight, sums, octets, i, likely, share, U(j * width), posterior, touched, used)
-            null_posterior[j] += null_credit(null, total, i, likely, share)
-        if i == NULL:
-            nulls += 1
-        else:
-            counts[i] += 1
-            worth = gain(ratios, tail, i, counts[i])
-            gains[i] = worth
-            gains[width + i] = worth * exits[i]
-            before = i
-    return nulls, used
+                into = d * span(longest) + longest - before
+            if following != NULL:
+                out = d * span(longest) + longest - following
+                own += room
+                null *= into_weights[U(into + following)]
+            else:
+                null *= np.float32(1.0) / exits[U(exit_row + before)] if before != NULL else first_sum
+
+            lanes = nothing()
+            base = U(d * room)
+            for b in range(octets):
+                k = b * U(OCTET)
+                w = times(
+                    times(load(emission, row + k), load(into_weights, U(into) + k)),
+                    times(load(out_weights, U(out) + k), load(gains, U(own) + k)),
+                )
+                store(weight, base + k, w)
+                lanes = plus(lanes, w)
+            lanes = running(lanes)
+            total = null + last(lanes)
+            target = u * total - null
+            if target < np.float32(0.0):
+                i = NULL
+            elif total > np.float32(0.0):  # else it stays where it was
+                # No branch that depends on the draw: a wrong guess of the processor costs more than the sums.
+                store(sums, U(d * 2 * OCTET + 1), lanes)
+                lane = number_of(at_least(spread(target), lanes))
+                target -= sums[U(d * 2 * OCTET) + lane]
+                k = lane
+                before_target = np.float32(0.0)
+                for b in range(octets - U(1)):
+                    before_target += weight[base + b * U(OCTET) + lane]
+                    k += U(OCTET) * U(before_target <= target)
+                i = np.int64(k)
+                if lane == U(OCTET) or not weight[base + k] > np.float32(0.0):  # rounding went past the end
+                    i = last_possible(weight, base, state[d, I_] - 1)
+            alignment[token] = i
+
+            if share > np.float32(0.0):
+                scale = share / total if total > np.float32(0.0) else np.float32(0.0)  # nothing was possible: it stayed
+                limit = U((2 * d + 1) * room) if soft[token] else U(2 * d * room)
+                high = U(0)
+                place = token * U(groups)
+                for b in range(octets):
+                    k = b * U(OCTET)
+                    w = times(load(weight, base + k), spread(scale))
+                    likely = at_least(w, load(limits, limit + k))
+                    high |= U(likely) << (k % U(GROUP))
+                    store(posterior, row + k, plus(load(posterior, row + k), chosen(w, likely)))
+                    if k % U(GROUP) == U(GROUP - OCTET) or b == octets - U(1):
+                        bits[place] |= high
+                        place += U(1)
+                        high = U(0)
+                odds = null * scale
+                if i == NULL:
+                    null_posterior[token] += odds if odds >= null_limit and soft[token] else share
+                else:
+                    null_posterior[token] += odds if odds >= null_limit and soft[token] else np.float32(0.0)
+                    k = U(i)
+                    if weight[base + k] * scale < limits[limit + k]:
+                        posterior[row + k] += share
+                        bits[token * U(groups) + k // U(GROUP)] |= U(1) << (k % U(GROUP))
+                    if before == NULL:
+                        state[d, FIRST] = i
+                    else:
+                        distances[U(d * 2 * room + longest + i - before)] += 1
+                        departures[base + U(before)] += 1
+            if i == NULL:
+                state[d, NULLS] += 1
+            else:
+                recount(d, room, counts, i, 1, ratios, tail, exits, exit_row, gains)
+                state[d, BEFORE] = i
 
 
 @kernel
-def word_by_word(emission, I, null_emission, alignment):
-    """IBM Model 1's best alignment: each word by itself, NULL where no source word is better."""
+def word_by_word(d, state, room, area, emission, null_emission, alignment):
+    """IBM Model 1's best alignment of direction d: each word by itself, NULL where no source word is better."""
+    I = state[d, I_]
     width = padded(I)
-    for j in range(len(null_emission)):
+    for j in range(state[d, J_]):
         best = NULL
         value = null_emission[j]
         for i in range(I):
-            if emission[j * width + i] > value:
-                value = emission[j * width + i]
+            if emission[d * area + j * width + i] > value:
+                value = emission[d * area + j * width + i]
                 best = i
-        alignment[j] = best
+        alignment[d * room + j] = best

@@ -25,15 +25,16 @@ from dovetail.models.lexicon import Lexicon, LexiconCounts, WordMap, Workspace
 
 DIRECTIONS = ("forward", "reverse")
 LIKELY = 0.005  # with soft counts, candidates below this are counted only when they are drawn
-NEVER = 2.0
+COMMON = 50  # so are all links between two words that were seen as often: enough draws to trust their mean
 
 
 @dataclass(frozen=True)
 class Sampling:
     """How alignments are drawn: `restarts` chains, each of `burn_in` sweeps that do not count and `samples` that do.
 
-    With `soft`, the candidates of a draw are counted by their probabilities, else only the one that was drawn; what a word
-    is credited with is then one in expectation only, which is enough for training and no posterior.
+    With `soft`, links of words that are not common are counted by the probabilities they had in a draw, else only the one
+    that was drawn; what a word is credited with is then one in expectation only, which is enough for training and no
+    posterior.
     `first_sweep` numbers the sweeps, so that no two iterations of a training use the same random numbers.
     """
 
@@ -102,10 +103,18 @@ class _Sampled:
         """p0, 1 - p0, weights of jumps and first links (forward's, reverse's), and whether those are renormalised."""
         raise NotImplementedError
 
-    def zero_counts(self, cells: Cells) -> Any:
+    def zero_counts(self, cells: Cells, used: SampledCounts | None = None) -> Any:
+        """Counts to add to.  `used` ones of the same text are cleared: fresh memory would cost more than that."""
+        zero = [fertility.zero for fertility in self.fertility]
+        if used is not None:
+            arrays = used.lexicon.slots, used.lexicon.null_forward, used.lexicon.null_reverse, *used.histograms
+            for array in (*arrays, *(part for jumps in used.jumps for part in (jumps.jump, jumps.start))):
+                array.fill(0)
+            used.log_likelihood[:] = [tokens @ logs for tokens, logs in zip(used.tokens, zero, strict=True)]
+            return used
         slots, longest = cells.slots, cells.longest
         sizes = slots.n_sources, slots.n_targets
-        tokens = tuple(np.zeros(size, np.int64) for size in sizes)
+        tokens = np.zeros(sizes[0], np.int64), np.zeros(sizes[1], np.int64)
         for block in cells:
             gibbs_counts.count_tokens(block.lines, SOURCE, LENGTH_I, cells.source_ids, tokens[0])
             gibbs_counts.count_tokens(block.lines, TARGET, LENGTH_J, cells.target_ids, tokens[1])
@@ -113,9 +122,9 @@ class _Sampled:
         return SampledCounts(
             LexiconCounts.zeros(slots),
             (JumpCounts.zeros(longest), JumpCounts.zeros(longest)),
-            (tokens[0], tokens[1]),
+            tokens,
             (np.zeros((sizes[0], widths[0])), np.zeros((sizes[1], widths[1]))),
-            np.zeros(2),
+            np.array([tokens[0] @ zero[0], tokens[1] @ zero[1]]),
             slots.row_start,
             slots.target,
         )
@@ -132,7 +141,7 @@ class _Sampled:
         keep_best: bool = False,
         counts: SampledCounts | None = None,
     ) -> np.ndarray:
-        """Draw alignments of the block's pieces; returns log-scores (pieces, 2).
+        """Draw alignments of the block's pieces; returns log-scores (pieces, 2), of the best or of the last ones.
 
         For an E-step, `counts` are added to and the probabilities come straight from the lexicon; else those that the
         workspace holds become the samples' mean.  `alignments` (a position a token, block's columns and rows; -1 is NULL)
@@ -148,6 +157,7 @@ class _Sampled:
         ]
         forward, reverse = self.fertility
         ratios, zeros = (forward.ratios, reverse.ratios), (forward.zero, reverse.zero)
+        soft_words = (forward.tokens < COMMON) & sampling.soft, (reverse.tokens < COMMON) & sampling.soft
         lexicon = self.lexicon
         none = np.empty(0, np.int16)
 
@@ -163,7 +173,7 @@ class _Sampled:
                 cells.target_ids,
                 lexicon.slots.row_start,
                 block.rank,
-                lexicon.table.reshape(-1),
+                lexicon.table.view(np.uint64).reshape(-1),
                 counts is None,
                 (work.forward, work.reverse),
                 (lexicon.null_forward, lexicon.null_reverse),
@@ -187,7 +197,8 @@ class _Sampled:
                 sampling.restarts,
                 sampling.burn_in,
                 sampling.samples,
-                LIKELY if sampling.soft else NEVER,
+                LIKELY,
+                soft_words,
                 moves,
                 firsts,
                 tuple(histograms),
@@ -271,9 +282,17 @@ class _Sampled:
         ]
         return replace(self, fertility=tuple(moved))  # type: ignore[type-var]
 
-    def _fertility_from(self, counts: SampledCounts) -> tuple[Fertility, Fertility]:
+    def _from_counts(
+        self, counts: SampledCounts, engine: Threads, inertia: float
+    ) -> tuple[tuple[Fertility, Fertility], Lexicon]:
+        """M-step of fertility and lexicon.
+
+        With `inertia`, every word keeps its translations as if it had been seen with so many more links that went by them.
+        """
         forward, reverse = self.fertility
-        return forward.reestimate(counts.fertility(0)), reverse.reestimate(counts.fertility(1))
+        fertility = forward.reestimate(counts.fertility(0)), reverse.reestimate(counts.fertility(1))
+        gibbs_counts.add_expected(self.lexicon.table, inertia, counts.lexicon.slots)
+        return fertility, self.lexicon.reestimate(counts.lexicon, engine)
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {**self._own_arrays(), "deficient": np.array([self.deficient])}
@@ -339,9 +358,8 @@ class FertilityIBM1(_Sampled, IBM1):
         uniform = -np.log(I + 1.0) if self.deficient else 0.0
         return np.full((I + 1, I), uniform), float(uniform)
 
-    def reestimate(self, counts: Any, engine: Threads) -> FertilityIBM1:
-        fertility = self._fertility_from(counts)  # before the lexicon, which may reuse the counts
-        lexicon = self.lexicon.reestimate(counts.lexicon, engine)
+    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0) -> FertilityIBM1:
+        fertility, lexicon = self._from_counts(counts, engine, inertia)
         return replace(self, lexicon=lexicon, fertility=fertility)
 
     def _own_arrays(self) -> dict[str, np.ndarray]:
@@ -375,11 +393,11 @@ class FertilityHMM(_Sampled, HMM):
         table *= (1.0 - self.null) / table.sum(axis=1, keepdims=True)
         return np.log(table), float(np.log(self.null))
 
-    def reestimate(self, counts: Any, engine: Threads) -> FertilityHMM:
-        fertility = self._fertility_from(counts)
+    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0) -> FertilityHMM:
+        fertility, lexicon = self._from_counts(counts, engine, inertia)
         forward, reverse = self.jumps
         jumps = forward.reestimate(counts.jumps[0]), reverse.reestimate(counts.jumps[1])
-        return replace(self, lexicon=self.lexicon.reestimate(counts.lexicon, engine), jumps=jumps, fertility=fertility)
+        return replace(self, lexicon=lexicon, jumps=jumps, fertility=fertility)
 
     def _own_arrays(self) -> dict[str, np.ndarray]:
         return HMM.arrays(self)

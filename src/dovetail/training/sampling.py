@@ -19,11 +19,15 @@ from dovetail.models.jumps import Jumps
 from dovetail.models.lexicon import Workspace
 from dovetail.training.monitor import Monitor
 
+# Links that every word keeps of the last iteration's translations.  A few draws say little of a rare word: it should not
+# forget at once what the sums of IBM Model 1 knew.  (On development sets better than 3, that than 1, and that than none.)
+INERTIA = 10.0
+
 Starts = list[tuple[np.ndarray, np.ndarray]]  # of each block: a position a target token, and a position a source token
 
 
 def best_words(model: IBM1, cells: Cells, work: Workspace, engine: Threads) -> Starts:
-    """IBM Model 1's best alignments of both directions, where every chain begins (Algorithm 1)."""
+    """IBM Model 1's best alignments of both directions, where chains of other samplers begin."""
     starts = []
     for block in cells:
         view = work.view(block)
@@ -56,13 +60,18 @@ def expect(
     monitor: Monitor,
     sampling: Sampling,
     starts: Starts,
+    used: SampledCounts | None = None,
 ) -> SampledCounts:
-    """E-step: counts from the samples of every sentence, each of which has random numbers of its own."""
-    counts = model.zero_counts(cells)
+    """E-step: counts from the samples of every sentence, each of which has random numbers of its own.
+
+    Without samples, `starts` get IBM Model 1's best alignments, and those are counted.  Counts that were `used` are cleared
+    and taken again.
+    """
+    counts = model.zero_counts(cells, used)
     for block, start in zip(cells, starts, strict=True):
         view = work.view(block)
         pieces = np.arange(block.first, block.last)
-        model.sample(cells, block, view, engine, sampling, pieces, start, counts=counts)
+        model.sample(cells, block, view, engine, sampling, pieces, start, sampling.samples == 0, counts)
         monitor.worked(block.last - block.first)
     return counts
 
@@ -82,10 +91,11 @@ def fit(
     """
     sampling = model.sampling
     monitor.begin(model.name, iterations, len(cells.pieces))
+    counts = None
     for iteration in range(iterations):
-        first_sweep = iteration * sampling.restarts * (sampling.burn_in + sampling.samples)
-        counts = expect(model, cells, work, engine, monitor, replace(sampling, first_sweep=first_sweep), starts)
-        model = model.reestimate(counts, engine)
+        numbered = replace(sampling, first_sweep=iteration * sampling.restarts * (sampling.burn_in + sampling.samples))
+        counts = expect(model, cells, work, engine, monitor, numbered, starts, counts)
+        model = model.reestimate(counts, engine, INERTIA)
         if monitor.iterated(counts.log_likelihood).converged:
             break
     return model
@@ -140,7 +150,7 @@ def train(
 ) -> Any:
     """From a trained IBM Model 1 to the fertility model of that name."""
     work = Workspace.for_cells(cells)
-    starts = best_words(ibm1, cells, work, engine)
+    starts = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in cells]
     source, target = vocabularies
     model = begin(
         name,
