@@ -51,9 +51,14 @@ def test_speed_compares_every_number_of_samples_with_the_hmm(data):
     assert all(float(row["text to links, CPU s"]) >= 0 for row in found)  # so little text may round to nothing
 
 
-def test_certificates_cover_both_directions_and_joined_pairs(data):
-    found = rows(fertility.certificates(["aa-bb"], data, 1, ["poisson"]))
-    assert {(row["direction"], row["words"]) for row in found} == {
-        (direction, words) for direction in ("forward", "reverse") for words in ("1-20", "61-100")
+def test_certificates_cover_both_directions_and_every_length_there_is(data):
+    folder = data / "aa-bb"
+    for letter in "ab":  # one training pair of 70 words
+        path = folder / f"train.{letter * 2}.xz"
+        long = "".join(f"{letter}{n % 9} " for n in range(70)).strip()
+        path.write_bytes(lzma.compress((lzma.decompress(path.read_bytes()).decode() + "\n" + long).encode()))
+    found = rows(fertility.certificates(["aa-bb"], data, 15, ["poisson"]))
+    assert {(row["direction"], row["words"], row["sentences"]) for row in found} == {
+        (direction, *row) for direction in ("forward", "reverse") for row in (("1-20", "15"), ("61-100", "1"))
     }
     assert all(row["certified %"] == "100.0" for row in found)

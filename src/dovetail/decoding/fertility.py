@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from dovetail.errors import InputError
 from dovetail.kernels.fertility_dual import ascend, start
-from dovetail.kernels.fertility_problem import lay_out
+from dovetail.kernels.fertility_problem import lay_out, split
 from dovetail.kernels.fertility_score import aim_above, alignment_score
 from dovetail.kernels.fertility_search import search
 from dovetail.kernels.fertility_subgradient import subgradient
@@ -45,8 +45,12 @@ class FertilityMap:
 
 
 class Stage(NamedTuple):
-    """Dual iterations, then a search: the ascent ends early once no more than `enough` spare cells are live."""
+    """Dual iterations, then a search: the ascent ends early once no more than `enough` spare cells are live.
 
+    With `runs` a row bargains over the beginnings of its runs of links and over what follows in them apart.
+    """
+
+    runs: bool
     iterations: int
     enough: int
     width: int
@@ -59,15 +63,19 @@ class Schedule(NamedTuple):
     branch: Sequence[Stage]
 
 
-_SCHEDULE = Schedule((Stage(40, 30, 100), Stage(60, 16, 3000)), (Stage(40, 16, 1000),))
+_SCHEDULE = Schedule((Stage(False, 30, 60, 30), Stage(True, 100, 60, 1000)), (Stage(True, 40, 16, 1000),))
 
 
 class _Problem(NamedTuple):
-    """One sentence pair, as `lay_out` gives it; rows below `first` have no fertility."""
+    """One sentence pair, as `lay_out` gives it; rows below `first` have no fertility.
+
+    `jump` and `jump_to`, its transpose, hold all transitions, until those of a row to itself are split off.
+    """
 
     emission: np.ndarray
     transition: np.ndarray
-    transition_to: np.ndarray
+    jump: np.ndarray
+    jump_to: np.ndarray
     log_null: float
     fertility: np.ndarray
     first: int
@@ -141,7 +149,7 @@ def fertility_map(
         bound, used = proof.run(whole, _schedule), proof.used
     else:
         bound, used = _descend(problem, whole, incumbent, iterations or _PAPER_ITERATIONS, deadline, tolerance)
-    emission, transition, _, null, fertility, _ = problem
+    emission, transition, _, _, null, fertility, _ = problem
     score = alignment_score(incumbent, emission, transition, null, fertility, np.empty(R, np.int32))
     bound = max(bound, score)
     return FertilityMap(incumbent.astype(np.int64) - 1, score, bound, not bound > aim_above(score, tolerance), used)
@@ -154,8 +162,9 @@ class _Proof:
         self, problem: _Problem, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
     ) -> None:
         self.problem = problem
+        self.runs = False
         self.incumbent = incumbent
-        self.score = -math.inf
+        self.score = self.aim = -math.inf
         self.tolerance = tolerance
         self.iterations = iterations
         self.used = 0
@@ -166,8 +175,14 @@ class _Proof:
             J, R = problem.emission.shape
             self.piece = max(1, 200_000_000 // (J * R * R))
 
+    def learn(self, node: _Node, bound: float, score: float) -> None:
+        node.bound = min(node.bound, bound)
+        if score > self.score:
+            self.score = score
+            self.aim = aim_above(score, self.tolerance)
+
     def is_open(self, node: _Node) -> bool:
-        return node.bound > aim_above(self.score, self.tolerance)
+        return node.bound > self.aim
 
     def is_late(self) -> bool:
         return time.perf_counter() >= self.deadline
@@ -178,9 +193,10 @@ class _Proof:
 
     def run(self, whole: _Node, schedule: Schedule) -> float:
         """Depth-first branch and bound, most problems being closed before the first branch.  Returns the bound."""
-        emission, transition, _, log_null, fertility, first = self.problem
+        emission, transition, _, _, log_null, fertility, first = self.problem
         cells = whole.live_link, whole.live_null, whole.share
-        self.score = start(emission, transition, log_null, fertility, first, *cells, self.incumbent)
+        score = start(emission, transition, log_null, fertility, first, *cells, self.incumbent)
+        self.learn(whole, math.inf, score)
         stages = schedule.whole
         nodes = [whole]
         while nodes:
@@ -191,7 +207,13 @@ class _Proof:
                     return max(node.bound, *(other.bound for other in nodes), self.score)
                 nodes.extend(_branches(node, self.usage))
             stages = schedule.branch
-        return aim_above(self.score, self.tolerance)
+        return self.aim
+
+    def split(self) -> None:
+        """From here on tell links that begin a run from those that go on with one; easy problems never need it."""
+        jump, jump_to = split(self.problem.transition)
+        self.problem = self.problem._replace(jump=jump, jump_to=jump_to)
+        self.runs = True
 
     def tighten(self, node: _Node, stages: Sequence[Stage]) -> None:
         """Lower the node's bound, stage by stage, until it is closed or the budget is spent."""
@@ -200,17 +222,18 @@ class _Proof:
             while left > 0:
                 if self.is_spent() or not self.is_open(node):
                     return
+                if stage.runs and not self.runs:
+                    self.split()
                 allowed = min(left, self.piece, self.iterations - self.used)
                 self.usage.fill(0.0)
                 common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
-                bound, self.score, n = ascend(*common, allowed, stage.enough, self.usage)
-                node.bound = min(node.bound, bound)
+                bound, score, n = ascend(*common, self.runs, allowed, stage.enough, self.usage)
+                self.learn(node, bound, score)
                 self.used += n
                 left = left - n if n == allowed else 0
             if self.is_open(node) and not self.is_late():
                 common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
-                bound, self.score = search(*common, stage.width)
-                node.bound = min(node.bound, bound)
+                self.learn(node, *search(*common, self.runs, stage.width))
 
 
 def _branches(node: _Node, usage: np.ndarray) -> tuple[_Node, _Node]:
@@ -239,7 +262,7 @@ def _descend(
     problem: _Problem, whole: _Node, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
 ) -> tuple[float, int]:
     """The paper's algorithm.  Leaves the best path in `incumbent`; returns the least bound and the iterations used."""
-    emission, transition, _, log_null, fertility, _ = problem
+    emission, transition, _, _, log_null, fertility, _ = problem
     share = np.where(emission > -math.inf, 0.5 * emission, 0.0)
     bound, score, rises, used = math.inf, -math.inf, 0, 0
     piece = iterations if deadline == math.inf else 1
@@ -286,7 +309,7 @@ def _lay_out(
     if log_null_fertility is not None:
         null_fertility = _array(log_null_fertility, "log_null_fertility", 1)
         _check_shape(null_fertility, "log_null_fertility", (J + 1,), emission)
-    laid, transition_to, stacked, live_link, live_null, flaw = lay_out(
+    laid, transition_to, stacked, *state, flaw = lay_out(
         emission, transition, float(log_null), fertility, null_fertility
     )
     if flaw:
@@ -294,8 +317,7 @@ def _lay_out(
             f"{_ARGUMENTS[flaw - 1]} holds NaN or +inf", remedy="Scores are finite, or -inf for what is forbidden."
         )
     first = 1 if log_null_fertility is None else 0
-    node = _Node(np.zeros(R, np.int32), np.full(R, J, np.int32), live_link, live_null, np.zeros((J, R)))
-    return _Problem(laid, transition, transition_to, float(log_null), stacked, first), node
+    return _Problem(laid, transition, transition, transition_to, float(log_null), stacked, first), _Node(*state)
 
 
 def _array(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:

@@ -44,24 +44,31 @@ def list_live(live_link, live_null, links, nulls, active):
 
 
 @kernel
-def chain_scores(emission, share):
-    """What the rows leave to the chain of each cell's emission."""
+def chain_scores(emission, transition, share, runs):
+    """What the rows leave to the chain: `chain` (J, R) for a NULL or a link that jumps, `stay` for one to the same row.
+
+    Without `runs` every link is taken for a jump.
+    """
     J, R = emission.shape
     chain = np.empty((J, R))
+    stay = np.full((J, R), -np.inf)
     for j in range(J):
         for r in range(R):
-            chain[j, r] = emission[j, r] - share[j, r]
-    return chain
+            chain[j, r] = emission[j, r] - share[0, j, r]
+        for r in range(1, R if runs else 0):
+            stay[j, r] = emission[j, r] - share[1, j, r] + transition[r, r - 1]
+    return chain, stay
 
 
 @kernel
-def forward(chain, transition, log_null, links, nulls, active, enter, delta):
+def forward(chain, stay, jump, log_null, links, nulls, active, enter, delta):
     """Best score of every prefix, and of the best whole path (Vogel et al. 1996; NULLs as in Och and Ney 2003).
 
-    enter[j, r]     = chain[j, r] + max over p of delta[j, p] + transition[p, r - 1]    (a link to row r at j)
-    delta[j + 1, p] = max(enter[j, p], delta[j, p] + log_null + chain[j, 0])            (position p after j)
+    enter[j, r]     = chain[j, r] + max over p of delta[j, p] + jump[p, r - 1]                  (a link that jumps to r at j)
+    delta[j + 1, p] = max(enter[j, p], delta[j, p] + stay[j, p],                                (position p after j)
+                          delta[j, p] + log_null + chain[j, 0])
 
-    `chain` (J, R) holds the cells' scores; only live cells are read.  Returns max over p of delta[J, p].  O(I^2 J).
+    Only live cells are read.  Returns max over p of delta[J, p].  O(I^2 J).
     """
     J, R = chain.shape
     I = R - 1
@@ -75,27 +82,29 @@ def forward(chain, transition, log_null, links, nulls, active, enter, delta):
         n_active = active[j, 0]
         n_links = links[j, 0]
         if 3 * n_links > I:
-            # Most rows are live: whole rows of the transition matrix, so that the inner loop is one vector operation.
+            # Most rows are live: whole rows of the matrix, so that the inner loop is one vector operation.
             reach[:] = -np.inf
             for k in range(1, n_active + 1):
                 p = active[j, k]
                 start = before[p]
-                row = transition[p]
+                row = jump[p]
                 for i in range(I):
                     x = start + row[i]
                     reach[i] = x if x > reach[i] else reach[i]
             for k in range(1, n_links + 1):
                 r = links[j, k]
-                after[r] = enter[j, r] = reach[r - 1] + chain[j, r]
+                enter[j, r] = reach[r - 1] + chain[j, r]
+                after[r] = max(enter[j, r], before[r] + stay[j, r])
         else:
             for k in range(1, n_links + 1):
                 r = links[j, k]
                 best = -np.inf
                 for q in range(1, n_active + 1):
                     p = active[j, q]
-                    x = before[p] + transition[p, r - 1]
+                    x = before[p] + jump[p, r - 1]
                     best = x if x > best else best
-                after[r] = enter[j, r] = best + chain[j, r]
+                enter[j, r] = best + chain[j, r]
+                after[r] = max(enter[j, r], before[r] + stay[j, r])
         null = log_null + chain[j, 0]
         for k in range(1, nulls[j, 0] + 1):
             p = nulls[j, k]
@@ -108,7 +117,7 @@ def forward(chain, transition, log_null, links, nulls, active, enter, delta):
 
 
 @kernel
-def best_path(chain, transition, log_null, live_null, active, delta, path):
+def best_path(chain, stay, jump, log_null, live_link, live_null, active, delta, path):
     """Trace back one best path of `forward` into `path` (J,), the row of each target word.
 
     Arguments of the maxima are found again here, along one path only, instead of being stored for all of them.
@@ -123,10 +132,12 @@ def best_path(chain, transition, log_null, live_null, active, delta, path):
             path[j] = 0
             continue
         path[j] = p
+        if live_link[j, p] and delta[j, p] + stay[j, p] >= delta[j + 1, p]:
+            continue
         best = -np.inf
         origin = active[j, 1]
         for k in range(1, active[j, 0] + 1):
-            x = delta[j, active[j, k]] + transition[active[j, k], p - 1]
+            x = delta[j, active[j, k]] + jump[active[j, k], p - 1]
             if x > best:
                 best = x
                 origin = active[j, k]
@@ -134,11 +145,12 @@ def best_path(chain, transition, log_null, live_null, active, delta, path):
 
 
 @kernel
-def backward(chain, transition_to, log_null, links, nulls, active, beta):
+def backward(chain, stay, jump_to, log_null, links, nulls, active, beta):
     """Best score of every suffix: `beta[j, p]` for columns j, j + 1, ... when the position before j is p.
 
-    `transition_to` (I, I + 1) is the transition matrix transposed.  The best path through a link (r, j) is
-    enter[j, r] + beta[j + 1, r], through NULL at j from p it is delta[j, p] + log_null + chain[j, 0] + beta[j + 1, p].
+    `jump_to` (I, I + 1) is `jump` transposed.  The best path through a link that jumps is enter[j, r] + beta[j + 1, r],
+    through a link to the same row again delta[j, r] + stay[j, r] + beta[j + 1, r], through NULL at j from p
+    delta[j, p] + log_null + chain[j, 0] + beta[j + 1, p].
     """
     J, R = chain.shape
     beta[J, :] = 0.0
@@ -150,7 +162,7 @@ def backward(chain, transition_to, log_null, links, nulls, active, beta):
         for k in range(1, links[j, 0] + 1):
             r = links[j, k]
             end = after[r] + chain[j, r]
-            row = transition_to[r - 1]
+            row = jump_to[r - 1]
             if dense:
                 for p in range(R):
                     x = end + row[p]
@@ -160,6 +172,10 @@ def backward(chain, transition_to, log_null, links, nulls, active, beta):
                     p = active[j, q]
                     x = end + row[p]
                     before[p] = x if x > before[p] else before[p]
+        for k in range(1, links[j, 0] + 1):
+            r = links[j, k]
+            x = after[r] + stay[j, r]
+            before[r] = x if x > before[r] else before[r]
         null = log_null + chain[j, 0]
         for k in range(1, nulls[j, 0] + 1):
             p = nulls[j, k]

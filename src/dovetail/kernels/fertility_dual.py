@@ -13,6 +13,7 @@ from dovetail.kernels.fertility_chain import best_path, chain_scores, forward, l
 from dovetail.kernels.fertility_local import climb
 from dovetail.kernels.fertility_prune import prune
 from dovetail.kernels.fertility_rows import best_row, list_cells
+from dovetail.kernels.fertility_runs import list_runs, row_table, suffix_runs, table_size, trace_runs
 from dovetail.kernels.fertility_score import aim_above, alignment_score, copy_path
 
 _MOMENTUM = 0.6
@@ -21,7 +22,7 @@ _STEEP = 1e4  # a slope that only a forbidden count explains
 
 @kernel
 def start(emission, transition, log_null, fertility, first, live_link, live_null, share, path):
-    """A first alignment, into `path`, and first shares.  Returns the alignment's score.
+    """A first alignment, into `path`, and first shares in place of zeros.  Returns the alignment's score.
 
     A row starts with the slope of its fertility at its count in that alignment, so that the chain knows what a link more
     or less is worth, and with a part of the emission, so that it knows which cells to ask for: little if the fertility is
@@ -37,8 +38,9 @@ def start(emission, transition, log_null, fertility, first, live_link, live_null
     counts = np.empty(R, np.int32)
     list_live(live_link, live_null, links, nulls, active)
     path[:] = 0
-    if forward(emission, transition, log_null, links, nulls, active, enter, delta) > -np.inf:
-        best_path(emission, transition, log_null, live_null, active, delta, path)
+    stay = np.full((J, R), -np.inf)
+    if forward(emission, stay, transition, log_null, links, nulls, active, enter, delta) > -np.inf:
+        best_path(emission, stay, transition, log_null, live_link, live_null, active, delta, path)
     score = climb(path, emission, transition, log_null, fertility, links, nulls, counts)
     slope = np.zeros(R)
     part = np.full(R, 0.1)
@@ -58,9 +60,8 @@ def start(emission, transition, log_null, fertility, first, live_link, live_null
         for r in range(R):
             top = max(top, emission[j, r])
         for r in range(R):
-            share[j, r] = 0.0
             if r >= first and emission[j, r] > -np.inf:
-                share[j, r] = slope[r] + part[r] * (emission[j, r] - top)
+                share[0, j, r] = slope[r] + part[r] * (emission[j, r] - top)
     return score
 
 
@@ -68,7 +69,8 @@ def start(emission, transition, log_null, fertility, first, live_link, live_null
 def ascend(
     emission,
     transition,
-    transition_to,
+    jump,
+    jump_to,
     log_null,
     fertility,
     first,
@@ -80,6 +82,7 @@ def ascend(
     incumbent,
     score,
     tolerance,
+    runs,
     iterations,
     enough,
     usage,
@@ -87,7 +90,8 @@ def ascend(
     """At most `iterations` steps on the shares, in place; cells and counts are pruned, `incumbent` improved on the way.
 
     Polyak steps with momentum: d = (path - rows' picks) + 0.6 d, share += gamma (D - score) / |d|^2 d; gamma starts at 1
-    and shrinks by 0.8 after ten iterations without a better bound.  Returns the bound on what is still live, the
+    and shrinks by 0.8 after ten iterations without a better bound.  Without `runs` a row gets the same for a link wherever
+    the path comes from: fewer multipliers, less work, a weaker bound.  Returns the bound on what is still live, the
     incumbent's score and the iterations used; `usage` (J, R) adds up how often the paths used each cell.  Stops early once
     the columns have no more than `enough` live rows in all beyond one each.
     """
@@ -96,6 +100,7 @@ def ascend(
     nulls = np.empty((J, R + 1), np.int32)
     active = np.empty((J + 1, R + 1), np.int32)
     cells = np.empty((R, J + 1), np.int32)
+    bond = np.empty((R, J + 1), np.uint8)
     enter = np.empty((J, R))
     delta = np.empty((J + 1, R))
     beta = np.empty((J + 1, R))
@@ -104,15 +109,21 @@ def ascend(
     candidate = np.zeros(J, np.int32)
     value = np.zeros(R)  # each row's best score
     wanted = np.zeros(R, np.int32)  # and its count
-    drift = np.zeros((J, R))
+    picks = np.empty((R, J + 1) if runs else (0, 0), np.uint8)  # which of its cells that takes, see `trace_runs`
+    kinds = 2 if runs else 1
+    drift = np.zeros((kinds, J, R))
+    every = np.ones(R, np.uint8)
     moving = np.ones(R, np.uint8)  # rows whose shares have changed since they were last maximized
-    chain = chain_scores(emission, share)
-    kept = np.empty((J, R))
+    chain, stay = chain_scores(emission, transition, share, runs)
+    kept = np.empty((kinds, J, R))
 
     list_live(live_link, live_null, links, nulls, active)
     list_cells(links, nulls, cells)
+    if runs:
+        list_runs(live_null, links, nulls, cells, bond)
     for r in range(first, R):
         high[r] = min(high[r], cells[r, 0])
+    table = np.empty(table_size(first, high, cells) if runs else 0)
     bound = np.inf
     aim = aim_above(score, tolerance)
     gamma = 1.0
@@ -121,14 +132,14 @@ def ascend(
     used = 0
     while used < iterations:
         used += 1
-        dual = forward(chain, transition, log_null, links, nulls, active, enter, delta)
+        dual = forward(chain, stay, jump, log_null, links, nulls, active, enter, delta)
+        _maximize(runs, fertility, first, share, low, high, cells, bond, moving, table, value, wanted, picks)
         for r in range(first, R):
-            if moving[r]:
-                value[r], wanted[r] = best_row(fertility, share, low, high, cells, r)
             dual += value[r]
         if dual < bound:
             bound = dual
-            _copy(share, kept)
+            for kind in range(kinds):
+                _copy(share[kind], kept[kind])
             stale = 0
         else:
             stale += 1
@@ -138,12 +149,15 @@ def ascend(
         if not dual > aim:
             break
 
-        best_path(chain, transition, log_null, live_null, active, delta, path)
+        best_path(chain, stay, jump, log_null, live_link, live_null, active, delta, path)
         reached = alignment_score(path, emission, transition, log_null, fertility, counts)
         copy_path(path, candidate)
-        norm = _turn(path, counts, wanted, cells, drift, moving, first)
         for j in range(J):
             usage[j, path[j]] += 1.0
+        if runs:
+            norm = _turn_runs(path, picks, cells, drift, moving, first)
+        else:
+            norm = _turn(path, counts, wanted, cells, drift[0], moving, first)
         if used % 10 == 0:
             reached = climb(candidate, emission, transition, log_null, fertility, links, nulls, counts)
         if reached > score:
@@ -159,10 +173,11 @@ def ascend(
         if gap < 0.6 * last_gap or used % 10 == 0:
             last_gap = gap
             if prune(
+                runs,
                 chain,
+                stay,
                 share,
-                transition,
-                transition_to,
+                jump_to,
                 log_null,
                 fertility,
                 first,
@@ -174,23 +189,45 @@ def ascend(
                 nulls,
                 active,
                 cells,
+                bond,
                 enter,
                 delta,
                 beta,
+                value,
                 aim,
             ):
-                for r in range(first, R):
-                    value[r], wanted[r] = best_row(fertility, share, low, high, cells, r)
+                _maximize(runs, fertility, first, share, low, high, cells, bond, every, table, value, wanted, picks)
                 if _spare_cells(links, nulls) <= enough:
                     break
         for r in range(first, R):
             if moving[r]:
                 for k in range(1, cells[r, 0] + 1):
                     j = cells[r, k]
-                    share[j, r] += step * drift[j, r]
-                    chain[j, r] = emission[j, r] - share[j, r]
-    _copy(kept, share)
+                    share[0, j, r] += step * drift[0, j, r]
+                    chain[j, r] = emission[j, r] - share[0, j, r]
+                    if runs:
+                        share[1, j, r] += step * drift[1, j, r]
+                        stay[j, r] = emission[j, r] - share[1, j, r] + transition[r, r - 1]
+    for kind in range(2):
+        _copy(kept[kind if runs else 0], share[kind])
     return bound, score, used
+
+
+@kernel
+def _maximize(runs, fertility, first, share, low, high, cells, bond, which, table, value, wanted, picks):
+    """The best score of each row of `which` into `value`, and its count or, with `runs`, the cells it takes."""
+    if runs:
+        for r in range(first, len(value)):
+            if which[r]:
+                suffix = row_table(table, 0, high, cells, r)
+                suffix_runs(fertility, share, low, cells, bond, r, suffix)
+                trace_runs(share, cells, bond, r, suffix, picks)
+                value[r] = suffix[0, 0, 0]
+        return
+    plain = share[0]
+    for r in range(first, len(value)):
+        if which[r]:
+            value[r], wanted[r] = best_row(fertility, plain, low, high, cells, r)
 
 
 @kernel
@@ -210,18 +247,53 @@ def _turn(path, counts, wanted, cells, drift, moving, first):
         still = agree
         for k in range(1, cells[r, 0] + 1):
             j = cells[r, k]
-            x = _MOMENTUM * drift[j, r]
-            if path[j] == r:
-                x += 1.0
-            if k <= wanted[r]:
-                x -= 1.0
-            if abs(x) < 1e-3:
-                x = 0.0
+            x = _faded(drift[j, r], path[j] == r, k <= wanted[r])
             drift[j, r] = x
             norm += x * x
             still = still and x == 0.0
         moving[r] = not still
     return norm
+
+
+@kernel
+def _turn_runs(path, picks, cells, drift, moving, first):
+    """The same for links that begin a run, drift[0], and links that go on with one, drift[1]."""
+    _, J, R = drift.shape
+    moves = np.empty(J, np.uint8)
+    p = 0
+    for j in range(J):
+        moves[j] = 2 if path[j] == p else 1
+        p = path[j] if path[j] > 0 else p
+    norm = 0.0
+    for r in range(first, R):
+        agree = True
+        for k in range(1, cells[r, 0] + 1):
+            j = cells[r, k]
+            agree = agree and (moves[j] if path[j] == r else 0) == picks[r, k]
+        if agree and not moving[r]:
+            continue
+        still = agree
+        for k in range(1, cells[r, 0] + 1):
+            j = cells[r, k]
+            move = moves[j] if path[j] == r else 0
+            x = _faded(drift[0, j, r], move == 1, picks[r, k] == 1)
+            y = _faded(drift[1, j, r], move == 2, picks[r, k] == 2)
+            drift[0, j, r] = x
+            drift[1, j, r] = y
+            norm += x * x + y * y
+            still = still and x == 0.0 and y == 0.0
+        moving[r] = not still
+    return norm
+
+
+@kernel
+def _faded(drift, path, pick):
+    x = _MOMENTUM * drift
+    if path:
+        x += 1.0
+    if pick:
+        x -= 1.0
+    return x if abs(x) >= 1e-3 else 0.0
 
 
 @kernel

@@ -12,8 +12,9 @@ def lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fert
     """Transpose, stack and check the arguments of `fertility_map`; an empty `log_null_fertility` means none.
 
     Returns emission (J, R), one row of it for each target word; transition_to (I, R), the transitions transposed;
-    fertility (R, J + 1), NULL first; live_link and live_null (J, R), 1 for a cell that may be used: -inf never comes back
-    after this door; and which argument, from 1, holds a NaN or +inf (0: none does).
+    fertility (R, J + 1), NULL first; low and high (R,), the counts that are allowed;
+    live_link and live_null (J, R), 1 for a cell that may be used: -inf never comes back after this door; share (2, J, R),
+    zeros; and which argument, from 1, holds a NaN or +inf (0: none does).
     """
     R, J = log_emission.shape
     I = R - 1
@@ -50,4 +51,21 @@ def lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fert
                     live_link[j, r] = 1
                 elif log_null > -np.inf:
                     live_null[j, :] = 1
-    return emission, transition_to, fertility, live_link, live_null, flaw
+    low = np.zeros(R, np.int32)
+    high = np.full(R, J, np.int32)
+    share = np.zeros((2, J, R))
+    return emission, transition_to, fertility, low, high, live_link, live_null, share, flaw
+
+
+@kernel
+def split(transition):
+    """The transitions without those from a row to itself: jump (R, I) and jump_to (I, R), its transpose."""
+    R, I = transition.shape
+    jump = np.empty((R, I))
+    jump_to = np.empty((I, R))
+    for p in range(R):
+        for i in range(I):
+            jump[p, i] = jump_to[i, p] = transition[p, i]
+        if p > 0:
+            jump[p, p - 1] = jump_to[p - 1, p] = -np.inf
+    return jump, jump_to

@@ -10,9 +10,11 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.fertility_chain import backward, chain_scores, list_live
+from dovetail.kernels.fertility_rows import list_cells
+from dovetail.kernels.fertility_runs import list_runs, row_table, suffix_runs
 from dovetail.kernels.fertility_score import aim_above, alignment_score, copy_path
 
-_MOST_PAIRS = 10_000_000  # of free columns of one row: a problem this open needs more pruning or branches first
+_MOST_NUMBERS = 10_000_000  # in the rows' tables: a problem this open needs more pruning or branches first
 _MOST_CHILDREN = 5_000_000  # in all: keeps one search well under a second however long the sentences
 
 
@@ -20,7 +22,8 @@ _MOST_CHILDREN = 5_000_000  # in all: keeps one search well under a second howev
 def search(
     emission,
     transition,
-    transition_to,
+    jump,
+    jump_to,
     log_null,
     fertility,
     first,
@@ -32,55 +35,62 @@ def search(
     incumbent,
     score,
     tolerance,
+    runs,
     width,
 ):
     """Best alignment of the live cells, into `incumbent` if it beats `score`.
 
     A state is a position and the tracked counts.  Its value is the prefix's score plus what the rows can still get at best
-    (`_completions`), its bound adds the chain's best suffix.  Of equal states the better stays; those whose bound is not
+    (`suffix_runs`), its bound adds the chain's best suffix.  Of equal states the better stays; those whose bound is not
     above the aim go; if more than `width` are left after a column, the worst go and the best of their bounds is remembered.
     `width` is cut where very many cells are live; where far too many are, nothing is tried and the bound is inf.
 
+    Without `runs` the shares of both kinds of link must be the same, and `jump` must hold all transitions.
     Returns an upper bound on every live alignment, or the score if none is better, and the score.
     """
     J, R = emission.shape
     links = np.empty((J, R + 1), np.int32)
     nulls = np.empty((J, R + 1), np.int32)
     active = np.empty((J + 1, R + 1), np.int32)
+    cells = np.empty((R, J + 1), np.int32)
+    bond = np.empty((R, J + 1), np.uint8)
     beta = np.empty((J + 1, R))
     list_live(live_link, live_null, links, nulls, active)
-    chain = chain_scores(emission, share)
-    backward(chain, transition_to, log_null, links, nulls, active, beta)
-    options, free, decided = _list_options(links, nulls, R)
-    n_pairs = 0
+    list_cells(links, nulls, cells)
+    list_runs(live_null, links, nulls, cells, bond)
+    offset = np.zeros(R + 1, np.int64)
     for r in range(R):
-        n_pairs += free[r, 0] * free[r, 0]
-    if n_pairs > _MOST_PAIRS:
+        high[r] = min(high[r], cells[r, 0])
+        offset[r + 1] = offset[r] + 2 * (cells[r, 0] + 1) * (high[r] + 1)
+    if offset[R] > _MOST_NUMBERS:
         return np.inf, score
-    offset, completion = _completions(fertility, low, high, share, free, decided)
+    chain, stay = chain_scores(emission, transition, share, runs)
+    backward(chain, stay, jump_to, log_null, links, nulls, active, beta)
+    value = 0.0
+    suffix = np.empty(offset[R])
+    for r in range(R):
+        table = row_table(suffix, offset[r], high, cells, r)
+        suffix_runs(fertility, share, low, cells, bond, r, table)
+        value += table[0, 0, 0]
+    options, free = _list_options(links, nulls, R)
     slot, factor = _track(free, first)
     n_slots = len(factor) - 1
 
     aim = aim_above(score, tolerance)
-    value = 0.0
-    for r in range(R):
-        value += completion[offset[r]]
+    if not value + beta[0, 0] > aim:
+        return score, score
     n_cells = 0
     most = 0
     for j in range(J):
         n_cells += options[j, 0]
         most = max(most, options[j, 0])
-        if options[j, 0] == 1:
-            value += share[j, options[j, 1]]
-    if not value + beta[0, 0] > aim:
-        return score, score
 
     width = max(1, min(width, _MOST_CHILDREN // n_cells))
     # States before and after a column, by turns.
     position = np.zeros((2, width), np.int32)
     values = np.empty((2, width))
     keys = np.zeros((2, width), np.uint64)
-    counts = np.zeros((2, width, n_slots), np.int32)
+    counts = np.zeros((2, width, n_slots), np.int16)  # cells taken by each row with free columns, decided ones included
     # Their children, before the equal and the hopeless are taken out.
     parent = np.empty(width * most, np.int32)
     choice = np.empty(width * most, np.int32)
@@ -90,7 +100,8 @@ def search(
     # What led to each state, for the way back.
     parents = np.empty((J, width), np.int32)
     choices = np.empty((J, width), np.int32)
-    passed = np.zeros(R, np.int32)  # free columns of each row so far
+    passed = np.zeros(R, np.int32)  # cells of each row so far
+    left = free.copy()  # free columns of each row from here on
     take = np.empty(R)
     leave = np.empty(R)
     others = np.empty(R + 1)
@@ -106,28 +117,43 @@ def search(
         for s in range(n):
             p = position[old, s]
             others[0] = values[old, s]  # plus what the rows before the k-th lose by leaving this column
+            place = -1  # of the position's own row among the options
+            keeps = 0.0  # what that row loses by a NULL that keeps its position
             for k in range(n_options):
-                take[k] = leave[k] = 0.0
-                if is_free:
-                    r = options[j, k + 1]
-                    taken = counts[old, s, slot[r]] if slot[r] >= 0 else 0
-                    at = offset[r] + passed[r] * (free[r, 0] + 1) + taken
-                    take[k] = completion[at + free[r, 0] + 2] - completion[at] + share[j, r]
-                    leave[k] = completion[at + free[r, 0] + 1] - completion[at]
+                r = options[j, k + 1]
+                own = 1 if r == p and r > 0 else 0
+                size = high[r] + 1
+                taken = counts[old, s, slot[r]] if slot[r] >= 0 else passed[r]
+                at = offset[r] + 2 * passed[r] * size + taken
+                now = suffix[at + own * size]
+                take[k] = share[own, j, r] - now
+                take[k] += suffix[at + 3 * size + 1] if taken < high[r] else -np.inf
+                leave[k] = suffix[at + 2 * size] - now
                 others[k + 1] = others[k] + leave[k]
+                if own:
+                    place = k
+                    keeps = suffix[at + 3 * size] - now
+            gone = 0.0  # what the position's row loses when the position goes elsewhere, if it has no cell here
+            if place < 0 and p > 0:
+                size = high[p] + 1
+                taken = counts[old, s, slot[p]] if slot[p] >= 0 else passed[p]
+                at = offset[p] + 2 * passed[p] * size + taken
+                gone = suffix[at] - suffix[at + size]
             behind = 0.0  # what the rows after the k-th lose; never a difference of sums, which may hold -inf
             for k in range(n_options - 1, -1, -1):
                 r = options[j, k + 1]
-                value = others[k] + behind + take[k]
-                behind += leave[k]
                 if r > 0:
                     q = r
-                    value += transition[p, r - 1] + chain[j, r]
+                    value = others[k] + behind + take[k] + gone
+                    value += transition[p, r - 1] + (emission[j, r] - share[1 if r == p else 0, j, r])
                 elif live_null[j, p]:
                     q = p
-                    value += log_null + chain[j, 0]
+                    value = others[0] + take[0] + log_null + chain[j, 0]
+                    for i in range(1, n_options):
+                        value += keeps if i == place else leave[i]
                 else:
                     continue
+                behind += leave[k]
                 if not value + beta[j + 1, q] > aim:
                     continue
                 parent[m] = s
@@ -135,19 +161,20 @@ def search(
                 child_values[m] = value
                 bounds[m] = value + beta[j + 1, q]
                 child_keys[m] = keys[old, s] + (np.uint64(q) - np.uint64(p)) * factor[n_slots]
-                if is_free and slot[r] >= 0:
+                if left[r] > 0 and slot[r] >= 0:
                     child_keys[m] += factor[slot[r]]
                 m += 1
 
         for k in range(1, n_options + 1):
             r = options[j, k]
+            passed[r] += 1
             if is_free:
-                passed[r] += 1
-                if slot[r] >= 0 and passed[r] == free[r, 0]:  # decided from here on: forget its count
+                left[r] -= 1
+                if left[r] == 0 and slot[r] >= 0:  # decided from here on: forget its count
                     for c in range(m):
                         taken = counts[old, parent[c], slot[r]] + (choice[c] == r)
                         child_keys[c] -= np.uint64(taken) * factor[slot[r]]
-        unique = _unite(m, parent, choice, bounds, child_keys, position[old], counts[old], slot, passed, free, is_free)
+        unique = _unite(m, parent, choice, bounds, child_keys, position[old], counts[old], slot, left)
         least = _kth_best(m, choice, bounds, unique, width) if unique > width else -np.inf
         n = 0
         for c in range(m):
@@ -163,7 +190,7 @@ def search(
             keys[new, n] = child_keys[c]
             for k in range(n_slots):
                 counts[new, n, k] = counts[old, s, k]
-            if is_free and slot[r] >= 0:
+            if slot[r] >= 0:
                 counts[new, n, slot[r]] += 1
             parents[j, n] = s
             choices[j, n] = r
@@ -188,11 +215,10 @@ def search(
 
 @kernel
 def _list_options(links, nulls, R):
-    """Each column's live rows, each row's free columns (entry 0 counts), and how many cells of each row are decided."""
+    """Each column's live rows, NULL first (entry 0 counts), and how many free columns each row has."""
     J = links.shape[0]
     options = np.empty((J, R + 1), np.int32)
-    free = np.zeros((R, J + 1), np.int32)
-    decided = np.zeros(R, np.int32)
+    free = np.zeros(R, np.int32)
     for j in range(J):
         n = 0
         if nulls[j, 0] > 0:
@@ -202,55 +228,23 @@ def _list_options(links, nulls, R):
             n += 1
             options[j, n] = links[j, k]
         options[j, 0] = n
-        for k in range(1, n + 1):
-            r = options[j, k]
-            if n > 1:
-                free[r, 0] += 1
-                free[r, free[r, 0]] = j
-            else:
-                decided[r] += 1
-    return options, free, decided
-
-
-@kernel
-def _completions(fertility, low, high, share, free, decided):
-    """The best that row r can still get once m of its n free columns are passed and c of them taken.
-
-    completion[m, c] = max(share of the next + completion[m + 1, c + 1], completion[m + 1, c]),
-    completion[n, c] = fertility[r, decided[r] + c], -inf if that count is not allowed.
-
-    Row r's table starts at offset[r] and has n + 1 entries for each m.
-    """
-    R = free.shape[0]
-    offset = np.zeros(R + 1, np.int64)
-    for r in range(R):
-        offset[r + 1] = offset[r] + (free[r, 0] + 1) * (free[r, 0] + 1)
-    completion = np.empty(offset[R])
-    for r in range(R):
-        n = free[r, 0]
-        at = offset[r] + n * (n + 1)
-        for c in range(n + 1):
-            count = decided[r] + c
-            completion[at + c] = fertility[r, count] if low[r] <= count <= high[r] else -np.inf
-        for m in range(n - 1, -1, -1):
-            at -= n + 1
-            gain = share[free[r, m + 1], r]
-            for c in range(m + 1):
-                completion[at + c] = max(gain + completion[at + n + 2 + c], completion[at + n + 1 + c])
-    return offset, completion
+        if n > 1:
+            for k in range(1, n + 1):
+                free[options[j, k]] += 1
+    return options, free
 
 
 @kernel
 def _track(free, first):
-    """A slot for the count of each row with several free columns (else -1), and factors that make a hash key of a state.
+    """A slot for the count of each row with free columns (else -1), and factors that make a hash key of a state.
 
     Rows below `first` have no fertility: their count never matters.  The last factor is the position's.
     """
-    R = free.shape[0]
+    R = len(free)
     slot = np.full(R, -1, np.int32)
     n = 0
     for r in range(first, R):
-        if free[r, 0] > 1:
+        if free[r] > 0:
             slot[r] = n
             n += 1
     factor = np.empty(n + 1, np.uint64)
@@ -264,7 +258,7 @@ def _track(free, first):
 
 
 @kernel
-def _unite(m, parent, choice, bounds, keys, position, counts, slot, passed, free, is_free):
+def _unite(m, parent, choice, bounds, keys, position, counts, slot, left):
     """Of equal children keep the one with the best bound; the others' choice becomes -1.  Returns how many are left.
 
     Equal keys only suggest equal states: the positions and the counts of the rows still open decide.
@@ -290,9 +284,8 @@ def _unite(m, parent, choice, bounds, keys, position, counts, slot, passed, free
                 u = choice[other]
                 same = (r if r > 0 else position[s]) == (u if u > 0 else position[t])
                 for q in range(R):
-                    if slot[q] >= 0 and passed[q] < free[q, 0]:
-                        mine = counts[s, slot[q]] + (is_free and r == q)
-                        same = same and mine == counts[t, slot[q]] + (is_free and u == q)
+                    if slot[q] >= 0 and left[q] > 0:
+                        same = same and counts[s, slot[q]] + (r == q) == counts[t, slot[q]] + (u == q)
                 if same:
                     if bounds[c] > bounds[other]:
                         choice[other] = -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.fertility_chain import best_path, chain_scores, forward, list_live
+from dovetail.kernels.fertility_chain import best_path, forward, list_live
 from dovetail.kernels.fertility_rows import list_cells, sort_cells
 from dovetail.kernels.fertility_score import aim_above, alignment_score, copy_path
 
@@ -45,19 +45,20 @@ def subgradient(
     counts = np.empty(R, np.int32)
     path = np.zeros(J, np.int32)
     picked = np.empty((J, R), np.uint8)
-    chain = chain_scores(emission, share)
+    chain = emission - share
+    stay = np.full((J, R), -np.inf)  # `transition` holds all links, those to the same row too
     list_live(live_link, live_null, links, nulls, active)
     list_cells(links, nulls, cells)
     last = np.inf
     used = 0
     while used < iterations:
         used += 1
-        dual = forward(chain, transition, log_null, links, nulls, active, enter, delta)
+        dual = forward(chain, stay, transition, log_null, links, nulls, active, enter, delta)
         dual += best_rows(fertility, share, cells, picked)
         bound = min(bound, dual)
         if not dual > -np.inf:
             break
-        best_path(chain, transition, log_null, live_null, active, delta, path)
+        best_path(chain, stay, transition, log_null, live_link, live_null, active, delta, path)
         reached = alignment_score(path, emission, transition, log_null, fertility, counts)
         if reached > score:
             score = reached
