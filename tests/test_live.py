@@ -276,12 +276,12 @@ def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed
     assert 1 / exits == pytest.approx(np.array(expected), rel=1e-4)
 
 
-def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_twice_as_many_cells():
+def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_three_times_as_many_cells():
     from dovetail.training import joint as training
 
     bitext, cells = text(np.random.default_rng(0), pairs=40)
     assert training._sample(cells, 0, ENGINE) is None
-    assert training._sample(cells, cells.total // 2 + 1, ENGINE) is None
+    assert training._sample(cells, cells.total // 3 + 1, ENGINE) is None
     sample = training._sample(cells, cells.total // 3, ENGINE)
     assert len(sample.pieces) == 14
     for p in range(14):

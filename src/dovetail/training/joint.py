@@ -60,9 +60,9 @@ def train_joint(
 
 
 def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
-    """Every n-th piece, so that about `size` cells are left; None for a text of less than twice as many."""
+    """Every n-th piece, so that about `size` cells are left; None for a text of less than three times as many."""
     step = cells.total // size if size > 0 else 0
-    return cells.picked(np.arange(0, len(cells.pieces), step), engine) if step > 1 else None
+    return cells.picked(np.arange(0, len(cells.pieces), step), engine) if step > 2 else None
 
 
 @dataclass(frozen=True)
