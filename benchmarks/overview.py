@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="write one SVG a set there (needs matplotlib)")
     parser.add_argument("--output", type=Path, metavar="FILE")
     options = parser.parse_args()
-    tasks = [task for path in options.reports for task in json.loads(path.read_text(encoding="utf-8"))["tasks"]]
+    tasks = merged([task for path in options.reports for task in json.loads(path.read_text(encoding="utf-8"))["tasks"]])
     page = "\n\n".join(table(tasks, peer) for peer in options.against) + "\n"
     if options.plots is not None:
         options.plots.mkdir(parents=True, exist_ok=True)
@@ -35,6 +35,16 @@ def main() -> None:
     print(page)
     if options.output is not None:
         options.output.write_text(page, encoding="utf-8")
+
+
+def merged(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One task a text: what several runs measured on the same text stands together, the first run of an aligner counts."""
+    found: dict[str, dict[str, Any]] = {}
+    for task in tasks:
+        whole = found.setdefault(name_of(task), {**task, "aligners": []})
+        known = {result["name"] for result in whole["aligners"]}
+        whole["aligners"] += [result for result in task["aligners"] if result["name"] not in known]
+    return list(found.values())
 
 
 def name_of(task: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from dovetail.training.monitor import Monitor
 
 # Links that every word keeps of the last iteration's translations.  A few draws say little of a rare word: it should not
 # forget at once what the sums of IBM Model 1 knew.  (On development sets better than 3, that than 1, and that than none.)
+# Hard counts go with the paper's own M-step.
 INERTIA = 10.0
 
 Starts = list[tuple[np.ndarray, np.ndarray]]  # of each block: a position a target token, and a position a source token
@@ -95,7 +96,7 @@ def fit(
     for iteration in range(iterations):
         numbered = replace(sampling, first_sweep=iteration * sampling.restarts * (sampling.burn_in + sampling.samples))
         counts = expect(model, cells, work, engine, monitor, numbered, starts, counts)
-        model = model.reestimate(counts, engine, INERTIA)
+        model = model.reestimate(counts, engine, INERTIA if sampling.soft else 0.0)
         if monitor.iterated(counts.log_likelihood).converged:
             break
     return model
