@@ -60,3 +60,7 @@ def test_a_matrix_of_probabilities_is_as_sure_as_the_links():
         assert matrix[i, j] == pytest.approx(probability, abs=1e-5)
     forward, reverse = aligner.directional_posteriors("the blue house", "la maison bleue")
     assert (matrix <= np.maximum((forward + reverse) / 2, 0.5) + 1e-6).all()
+
+
+def test_a_rounding_above_one_is_one():
+    assert temper(np.array([np.nextafter(np.float32(1), np.float32(2))]), 0.5).tolist() == [1.0]

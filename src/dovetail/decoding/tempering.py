@@ -13,7 +13,7 @@ def temper(probability: np.ndarray, power: float) -> np.ndarray:
     if power == 1.0:
         return probability
     sure = probability > 0.5
-    p = probability[sure].astype(np.float64)
+    p = np.minimum(probability[sure].astype(np.float64), 1.0)  # sums of posteriors may exceed it by a rounding
     tempered = probability.copy()
     tempered[sure] = p**power / (p**power + (1.0 - p) ** power)
     return tempered
