@@ -101,22 +101,58 @@ def draw(task: dict[str, Any], file: Path) -> None:
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "dovetail"  # the same picture for the same numbers
     import matplotlib.pyplot as plt
+    from matplotlib.ticker import LogLocator, NullFormatter
 
-    figure, axes = plt.subplots(figsize=(7, 4.5))
-    for name, (cpu, aer) in points(task).items():
+    figure, axes = plt.subplots(figsize=(8, 5))
+    found = points(task)
+    for name, (cpu, aer) in found.items():
         ours = name.startswith("dovetail ")
-        label = name.removeprefix("dovetail ")
-        bold = "bold" if label in PRESETS and ours else "normal"
         axes.scatter(cpu, aer, marker="o" if ours else "s", color="#1b6ca8" if ours else "#c2571a", s=34, zorder=3)
-        axes.annotate(label, (cpu, aer), xytext=(5, 4), textcoords="offset points", fontsize=8, fontweight=bold)
     axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.12, y=0.08)
     axes.set_xlabel("CPU seconds, text to links (log scale)")
     axes.set_ylabel("AER, per cent")
     axes.set_title(f"{name_of(task)}: dovetail's recipes (circles) and peers (squares)", fontsize=10)
     axes.grid(alpha=0.3)
     figure.tight_layout()
+    figure.canvas.draw()
+    _label(axes, found)
     figure.savefig(file, metadata={"Date": None})
     plt.close(figure)
+
+
+def _label(axes: Any, found: dict[str, tuple[float, float]]) -> None:
+    """Names beside their points, each on the first side where it covers no point and no other name."""
+    from matplotlib.transforms import Bbox
+
+    taken = [
+        Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in (axes.transData.transform(place) for place in found.values())
+    ]
+    for name, place in found.items():
+        label = name.removeprefix("dovetail ")
+        bold = "bold" if label in PRESETS and name != label else "normal"
+        for x, y in ((6, 3), (6, -9), (-6, 3), (-6, -9), (6, 10), (6, -16), (-6, 10), (-6, -16)):
+            text = axes.annotate(
+                label,
+                place,
+                xytext=(x, y),
+                textcoords="offset points",
+                fontsize=8,
+                fontweight=bold,
+                horizontalalignment="left" if x > 0 else "right",
+            )
+            box = text.get_window_extent()
+            inside = axes.bbox.x0 < box.x0 and box.x1 < axes.bbox.x1
+            if inside and not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        else:  # no side is free: better over another than not at all
+            text = axes.annotate(label, place, xytext=(6, 3), textcoords="offset points", fontsize=8, fontweight=bold)
+            box = text.get_window_extent()
+        taken.append(box)
 
 
 if __name__ == "__main__":
