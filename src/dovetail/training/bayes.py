@@ -68,7 +68,7 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
     the square root.  With `annealing` a third of IBM Model 1's burn-in is at temperature 2 and a third at 4/3.  Links of a
     word pair hold on to one another and hardly leave one at a time: a cool chain keeps many pairs that it began with.
     """
-    size = max(1, sum(block.cells for block in cells))
+    size = max(1, cells.total)
     burn_in, samples, lag = options.burn_in, options.samples, options.lag
     if model == "ibm1-bayes":
         if options.adapt_sweeps and size > SMALL_CELLS:
