@@ -93,7 +93,8 @@ class Recipe:
     The timed run trains, writes the recipe's own output and saves the model; the other combinations are then made
     from the saved model, untimed.  A recipe that leaves each pair's own counts out while it trains can't do so for text
     that it meets with a saved model, so these may differ a little from a run that trains: `retrain` does that for each
-    combination, `only_own` leaves them out.  `cold` gives every timed run an empty cache of compiled kernels.
+    combination.  `only_own` leaves them out, and saves nothing: text to links, as the peers do.  `cold` gives every timed
+    run an empty cache of compiled kernels.
     """
 
     recipe: str
@@ -129,7 +130,8 @@ class Recipe:
 
     def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
         model = folder / "model"
-        command = self._command(text.source, text.target, folder / OWN, threads, "--save", model)
+        saving = () if self.only_own else ("--save", model)
+        command = self._command(text.source, text.target, folder / OWN, threads, *saving)
         environment = thread_settings(threads)
         if self.cold:
             environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")

@@ -44,8 +44,8 @@ Text to links in both directions, {settings.threads} threads, {rounds}.
 CPU: user and system seconds of the whole process tree. Peak: the largest single process of the tree, not their sum
 (MB = 10^6 bytes). Then, for each output, AER (precision/recall) in per cent; an aligner's best, chosen on the test set,
 in bold. *own* is what an aligner puts out when no combination is asked for; systran-align offers nothing else. The
-peers' directions are combined by dovetail's combiners, untimed. Dovetail's time includes saving its model; its
-combinations come {combinations}.
+peers' directions are combined by dovetail's combiners, untimed. Dovetail's time includes saving its model unless only its
+own output is asked for; its combinations come {combinations}.
 
 """
     return (page + "\n".join(notes)).rstrip()
