@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from itertools import product
 
@@ -67,20 +68,15 @@ def test_a_cell_that_takes_itself_out_leaves_the_counts_of_all_other_cells(own, 
     """Taking q out of totals that hold q gives what counting without the cell would have given."""
 
     def words(total, stem):
-        row = np.zeros(9, np.float32)
-        row[:6] = [total, 0.5, stem, stem, 0.7, 0.2]
-        return row
+        # total, prior, (scale), then of each level: the stem's count, p(word | stem), (factor)
+        return np.array([total, 0.5, 0, stem, 0.7, 0, stem, 0.2, 0], np.float32)
 
     got = without(
         np.float32(own),
-        np.float32(count + own),
-        np.float32(prior),
-        np.float32(2 * count + own),
-        np.float32(3 * count + own),
+        np.array([count + own, prior, 2 * count + own, 3 * count + own], np.float32),
         words(7 + own, 9 + own),
         words(1.0, 1.0),
-        np.float32(1.5),
-        np.float32(0.75),
+        np.array([1.5, 0.75], np.float32),
     )
     top = count + prior + 1.5 * 2 * count / 10 * 0.7 + 0.75 * 3 * count / 10 * 0.2
     assert got == pytest.approx(top / (7 + 0.5 + 2.25), rel=1e-4, abs=1e-6)
@@ -125,7 +121,8 @@ def test_the_longest_common_subsequence_of_words_that_fill_the_machine_word(one,
 def test_folding_letter_by_letter_equals_folding_the_word(words):
     for word in words:
         letters = unicodedata.normalize("NFD", word.casefold())
-        assert fold(word) == ("".join(a for a in letters if not unicodedata.combining(a)) or word)
+        bare = "".join(a for a in letters if not unicodedata.combining(a)) or word
+        assert unicodedata.normalize("NFD", fold(word)) == unicodedata.normalize("NFD", bare)
 
 
 def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():
@@ -136,6 +133,54 @@ def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():
     assert heads[4] == heads[5]
     assert tails[4] != tails[5]
     assert fold("ÉCOLE") == "ecole"
+
+
+def naive_stem(word, level):
+    folded = fold(word)
+    if re.search("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", folded):
+        return (folded[:1], folded[-1:], folded[:1], folded[1:2] or folded)[level]
+    return (folded[:4], folded[-4:], folded[:3], folded[2:6] if len(folded) > 4 else folded)[level]
+
+
+def test_stems_by_kind():
+    words = [
+        "podnik",
+        "Podát",
+        "vyhodnotit",
+        "zhodnotit",
+        "pod",
+        "dvě",
+        "日本語",
+        "新本",
+        "서울",
+        "서",
+        "25",
+        "podnikl",
+        "a",
+    ]
+    for level in range(4):
+        names = [naive_stem(word, level) for word in words]
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        assert stems(Vocabulary(words), level).numbers.tolist() == [numbers[name] for name in names]
+    assert naive_stem("vyhodnotit", 3) == "hodn"
+    assert naive_stem("서울", 0) == "서"
+
+
+@given(here=st.lists(st.text("abcdé日本서", min_size=1, max_size=7), unique=True, max_size=8), there=st.data())
+@settings(deadline=None)
+def test_stems_are_found_in_another_vocabulary_by_their_letters(here, there):
+    others = there.draw(
+        st.lists(
+            st.one_of(st.sampled_from(here), st.text("abé本서", min_size=1)) if here else st.text("ab", min_size=1),
+            unique=True,
+            max_size=8,
+        )
+    )
+    for level in range(4):
+        ours, theirs = stems(Vocabulary(here), level), stems(Vocabulary(others), level)
+        names = {number: naive_stem(word, level) for word, number in zip(here, ours.numbers.tolist(), strict=True)}
+        known = {naive_stem(word, level): number for word, number in zip(others, theirs.numbers.tolist(), strict=True)}
+        assert ours.numbers_in(theirs).tolist() == [known.get(names[number], -1) for number in range(len(ours))]
 
 
 def test_every_distance_lies_within_the_limits_of_its_bin():

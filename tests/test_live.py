@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.resources import as_file, files
 from itertools import product
 
@@ -15,6 +16,7 @@ from dovetail.bitext.cells import lay_out
 from dovetail.bitext.corpus import Bitext
 from dovetail.engines import Threads
 from dovetail.kernels import live_hmm
+from dovetail.kernels.collapsed import without
 from dovetail.kernels.joint_hmm import bin_counts
 from dovetail.kernels.lines import LENGTH_I, ROW, SOURCE
 from dovetail.models import joint_hmm as joint_module
@@ -23,6 +25,7 @@ from dovetail.models.joint_hmm import JointHMM, Moves
 from dovetail.models.lexicon import Workspace
 from dovetail.models.live import Live
 from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
+from dovetail.recipes import Options
 
 ENGINE = Threads(1)
 
@@ -303,16 +306,46 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     expected = whole.with_counts(counts, nulls)
-    support = expected.tables.support.copy()
+    support = expected.support.copy()
     few = whole.restricted(used).with_counts(counts[used], nulls)
     again = few.widened(whole, used)
     assert again.counts == pytest.approx(counts)
     for side in range(2):
         assert again.totals[side] == pytest.approx(expected.totals[side])
-    assert again.tables.support == pytest.approx(support)
-    assert few.tables.support == pytest.approx(support[used])
+    assert again.support == pytest.approx(support)
+    assert few.support == pytest.approx(support[used])
     owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))[used]
     assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()
+
+
+def test_a_text_past_the_limit_has_a_larger_sample_and_no_iterations_of_its_own():
+    from dovetail.training import joint as training
+
+    options = Options(sample=10, hmm_iterations=5, whole_iterations=2, whole_cells=1000)
+    assert training._sampling(1000, options) == (10, 5, 2)
+    assert training._sampling(1200, options) == (300, 6, 0)
+    assert training._sampling(10**12, options) == (training.AMPLE, 6, 0)
+    assert training._sampling(10**12, replace(options, whole_cells=0)) == (10, 5, 2)
+    assert training._sampling(10**12, replace(options, sample=0)) == (0, 5, 2)  # all iterations on the whole text
+
+
+def test_emissions_are_those_of_a_cell_that_takes_nothing_out():
+    random = np.random.default_rng(4)
+    bitext, cells = text(random, pairs=6)
+    vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
+    whole = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors(stems=(3.0, 0.0, 1.0, 0.5)))
+    nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
+    lexicon = whole.with_counts(random.uniform(0, 2, len(cells.slots)), nulls)
+    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))
+    words, weights, nothing = lexicon.tables, lexicon.priors.weights, np.float32(0.0)
+    assert len(weights) == 3
+    for slot, (e, f) in enumerate(zip(owner, cells.slots.target, strict=True)):
+        source, target, support = words.sources[e], words.targets[f], lexicon.support[slot]
+        expected = [
+            without(nothing, support, source, target, weights),
+            without(nothing, support, target, source, weights),
+        ]
+        assert lexicon.emissions(ENGINE)[slot] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
@@ -329,10 +362,8 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
     def by_pair(lexicon):
         owner = np.repeat(np.arange(lexicon.slots.n_sources), np.diff(lexicon.slots.row_start))
         return {
-            (int(e), int(f)): (count, *support[:3])
-            for e, f, count, support in zip(
-                owner, lexicon.slots.target, lexicon.counts, lexicon.tables.support, strict=True
-            )
+            (int(e), int(f)): (count, support[0], *support[2:])
+            for e, f, count, support in zip(owner, lexicon.slots.target, lexicon.counts, lexicon.support, strict=True)
             if count > 0
         }
 
@@ -356,6 +387,7 @@ def test_learning_from_a_sample_first_gives_nearly_the_same_links_and_the_same_f
     links = [aligner.fit(bitext, warm_start=warm).align(bitext) for aligner in aligners]
     assert [list(pair) for pair in links[0]] == [list(pair) for pair in links[1]]
     stages = [stage for stage, _ in aligners[0].history]
-    assert stages.count("joint-hmm") == 5 + 2
+    options = aligners[0].recipe.options
+    assert stages.count("joint-hmm") == options.hmm_iterations + options.whole_iterations
     same = sum(len(set(map(tuple, a)) & set(map(tuple, b))) for a, b in zip(whole, links[0], strict=True))
     assert 2 * same / sum(len(a) + len(b) for a, b in zip(whole, links[0], strict=True)) > 0.9

@@ -32,14 +32,16 @@ class Options:
     weigh one direction more than the other in training, as in the paper; `warm_multipliers` keeps multipliers between
     iterations, for speed at the price of memory; `project_decoding` projects when aligning, too.
 
-    Of the joint HMM: `alpha` is the prior count of any word pair, `head_stems` and `tail_stems` how many counts a word
-    takes from its stems, `spelling` whether likeness of spelling counts, `agreement_power` how hard the two directions
-    must agree (1: product, 0: not at all, the mean of both), `jump_strength` how many moves a word needs before its own
-    jumps weigh as much as those of all words (0: they are the same), `largest_fertility` the number of links told apart
-    (0: no fertility), `share` how much of its row's or its column's probability a cell needs to be looked at (0: all cells
-    are), `leave_one_out` whether a cell's own count is taken out before the cell is scored.  A text of at least
-    three times `sample` cells (0: no text) is learned from in two steps: all iterations on a sample of so many cells, then
-    `whole_iterations` of the HMM on the whole text.
+    Of the joint HMM: `alpha` is the prior count of any word pair; `head_stems`, `tail_stems`, `short_stems` and
+    `middle_stems` are how many counts a word takes from its stems of each kind; `spelling` is whether likeness of spelling
+    counts, `agreement_power` how hard the two directions must agree (1: product, 0: not at all, the mean of both),
+    `jump_strength` how many moves a word needs before its own jumps weigh as much as those of all words (0: they are the
+    same), `largest_fertility` the number of links told apart (0: no fertility), `share` how much of its row's or its
+    column's probability a cell needs to be looked at (0: all cells are), `leave_one_out` whether a cell's own count is
+    taken out before the cell is scored.  A text of at least three times `sample` cells (0: no text) is learned from in two
+    steps: all iterations on a sample of so many cells, then `whole_iterations` of the HMM on the whole text; a single one
+    leaves jumps and fertilities as the sample taught them.  A text of more than `whole_cells` cells (0: none) has a larger
+    sample, and one more iteration there, instead of iterations of its own.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
     the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
@@ -51,9 +53,10 @@ class Options:
     Of the Bayesian models: `chains` run side by side from the alignments that `start` names (em: IBM Model 1's best after
     `ibm1_iterations`; cooccurrence: words that stand together most often); of each, `burn_in` sweeps do not count, and then
     every `lag`-th is one of `samples`.  `ibm1_sweeps` and `hmm_sweeps` come before those with fertility, whose prior is
-    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps.  `annealing`: IBM Model 1's
-    burn-in begins at a higher temperature.  `shards` of the text are sampled side by side (0: by its size).  `discount`
-    is taken from the mean count of each pair of words in aligning.
+    worth `fertility_strength` tokens a word.  `adapt_sweeps`: large texts get fewer sweeps and chains.  `annealing`: IBM
+    Model 1's burn-in begins at a higher temperature, moves all links of a word at once where that is likelier, and ends
+    at a lower one, that of samples.  `shards` of the text are sampled side by side (0: by its size).  `discount` is taken
+    from the mean count of each pair of words in aligning.
 
     Of the decoder bidirectional: `bidirectional_agreement` is full (both directions pick the same links), adjacent (or
     neighbours, each for `bidirectional_penalty`) or soft (any, each link of one direction alone for that penalty);
@@ -80,14 +83,17 @@ class Options:
     alpha: float = 1e-4
     head_stems: float = 3.0
     tail_stems: float = 1.5
+    short_stems: float = 1.0
+    middle_stems: float = 1.0
     spelling: bool = True
     agreement_power: float = 0.75
-    jump_strength: float = 50.0
+    jump_strength: float = 25.0
     largest_fertility: int = 4
     share: float = 0.03
     leave_one_out: bool = True
     sample: int = 8_000_000
     whole_iterations: int = 2
+    whole_cells: int = 30_000_000
     fertility: str = "poisson"
     deficient: bool = True
     fertility_iterations: int = 5
@@ -135,12 +141,15 @@ class Options:
             ("alpha", 1e-9, None),
             ("head_stems", 0.0, None),
             ("tail_stems", 0.0, None),
+            ("short_stems", 0.0, None),
+            ("middle_stems", 0.0, None),
             ("agreement_power", 0.0, 1.0),
             ("jump_strength", 0.0, None),
             ("largest_fertility", 0, 20),
             ("share", 0.0, 1.0),
             ("sample", 0, None),
             ("whole_iterations", 0, None),
+            ("whole_cells", 0, None),
             ("fertility_iterations", 0, None),
             ("samples", 1, None),
             ("restarts", 1, None),
@@ -257,7 +266,7 @@ _recipe(
     "both HMMs over one collapsed lexicon, with agreement, stems, spelling, word jumps and fertility",
     model="joint-hmm",
     training="joint",
-    options=Options(ibm1_iterations=3, hmm_iterations=5, null=0.25, temper=0.5, grow=0.3),
+    options=Options(ibm1_iterations=3, hmm_iterations=6, null=0.3, temper=0.5, grow=0.3),
 )
 _recipe(
     "joint-fast",
@@ -267,11 +276,12 @@ _recipe(
     options=Options(
         ibm1_iterations=2,
         hmm_iterations=2,
-        null=0.25,
+        null=0.3,
         temper=0.5,
         grow=0.3,
         largest_fertility=0,
-        sample=4_000_000,
+        share=0.04,
+        sample=3_000_000,
         whole_iterations=1,
     ),
 )
@@ -283,12 +293,13 @@ _recipe(
     options=Options(
         ibm1_iterations=3,
         hmm_iterations=8,
-        null=0.25,
+        null=0.3,
         temper=0.5,
         grow=0.3,
         share=0.01,
         sample=50_000_000,
         whole_iterations=4,
+        whole_cells=0,
     ),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,17 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.kernels import stems as kernels
 
 LONGEST_WORD = 64  # letters compared; longer words are cut, since the comparison is quadratic
 
 
 @dataclass(frozen=True)
 class Letters:
-    """Words as folded letters: word w is `codes[offsets[w]:offsets[w + 1]]`; `plain[w]` if it has a letter and no digit."""
+    """Words as folded letters: word w is `codes[offsets[w]:offsets[w + 1]]`.
+
+    `plain[w]` if it has a letter and no digit, `unspaced[w]` if it has one of a script whose words are a few characters
+    long: kana, Han, Hangul.
+    """
 
     codes: np.ndarray  # int32
     offsets: np.ndarray  # int64
     plain: np.ndarray  # bool
+    unspaced: np.ndarray  # bool
 
 
 class _Folded(dict[int, str]):
@@ -28,7 +33,8 @@ class _Folded(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         letters = unicodedata.normalize("NFD", chr(code).casefold())
-        self[code] = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        self[code] = unicodedata.normalize("NFC", bare)  # a syllable of Hangul stays one
         return self[code]
 
 
@@ -54,54 +60,58 @@ def _letters(vocabulary: Vocabulary) -> Letters:
     offsets = np.zeros(len(folded) + 1, np.int64)
     np.cumsum([len(word) for word in folded], out=offsets[1:])
     codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
-    plain = [word.isalpha() or (any(map(str.isalpha, word)) and not any(map(str.isdigit, word))) for word in folded]
-    return Letters(codes, offsets, np.array(plain, bool))
+    return Letters(
+        codes,
+        offsets,
+        _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit),
+        _any(codes, offsets, _is_unspaced),
+    )
+
+
+def _any(codes: np.ndarray, offsets: np.ndarray, test: Callable[[str], bool]) -> np.ndarray:
+    """For each word whether one of its letters passes the test, which sees each letter of the text once."""
+    passes = np.zeros(codes.max(initial=-1) + 1, np.bool_)
+    passes[codes] = True
+    present = np.flatnonzero(passes)
+    passes[present] = [test(chr(code)) for code in present]
+    before = np.zeros(len(codes) + 1, np.int64)
+    np.cumsum(passes[codes], out=before[1:])
+    return before[offsets[1:]] > before[offsets[:-1]]
+
+
+def _is_unspaced(letter: str) -> bool:
+    return "\u3040" <= letter <= "\u30ff" or "\u3400" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7af"
 
 
 @dataclass(frozen=True)
 class Stems:
-    """A stem number for each word, and how many stems there are."""
+    """A stem number for each word, in order of first appearance, and each stem's key."""
 
     numbers: np.ndarray  # int32 (words,)
-    names: list[str]
+    keys: np.ndarray  # uint64 (stems,)
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(self.keys)
 
     def numbers_in(self, other: Stems) -> np.ndarray:
         """For each of these stems its number among the other's, -1 where it has none."""
-        known = {name: number for number, name in enumerate(other.names)}
-        return np.fromiter((known.get(name, -1) for name in self.names), np.int32, len(self.names))
-
-
-# Scripts whose words are a few characters long: kana, Han, Hangul.
-_UNSPACED = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-
-
-def _head(word: str, folded: str) -> str:
-    """The first four letters, or the first character of an unspaced script."""
-    return folded[:1] if _UNSPACED.search(word) else folded[:4]
-
-
-def _tail(word: str, folded: str) -> str:
-    """The last four letters (the head of a compound, an ending), or the last character of an unspaced script."""
-    return folded[-1:] if _UNSPACED.search(word) else folded[-4:]
-
-
-LEVELS: tuple[Callable[[str, str], str], ...] = (_head, _tail)
+        if not len(other):
+            return np.full(len(self), -1, np.int32)
+        order = np.argsort(other.keys)
+        found = order[np.minimum(np.searchsorted(other.keys, self.keys, sorter=order), len(order) - 1)]
+        return np.where(other.keys[found] == self.keys, found, -1).astype(np.int32)
 
 
 def stems(vocabulary: Vocabulary, level: int) -> Stems:
-    """Stems of one of the `LEVELS`."""
-    return vocabulary.derived(f"stems {level}", lambda words: _stems(words, LEVELS[level]))
+    """Stems of one of the levels that kernels.stems knows: HEAD, TAIL, SHORT_HEAD, MIDDLE."""
+    return vocabulary.derived(f"stems {level}", lambda words: _stems(letters(words), level))
 
 
-def _stems(vocabulary: Vocabulary, cut: Callable[[str, str], str]) -> Stems:
-    names: dict[str, int] = {}
-    folded = vocabulary.derived("folded", _folded)
-    numbers = np.fromiter(
-        (names.setdefault(cut(word, plain), len(names)) for word, plain in zip(vocabulary, folded, strict=True)),
-        np.int32,
-        len(vocabulary),
-    )
-    return Stems(numbers, list(names))
+def _stems(words: Letters, level: int) -> Stems:
+    keys = np.empty(len(words.plain), np.uint64)
+    kernels.stem_keys(words.codes, words.offsets, words.unspaced, level, keys)
+    different, first, number = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    return Stems(place[number], different[order])

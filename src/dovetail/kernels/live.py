@@ -143,8 +143,7 @@ def gather(
     support,
     sources,
     targets,
-    weight_1,
-    weight_2,
+    weights,
     forward,
     reverse,
 ):
@@ -157,13 +156,8 @@ def gather(
             target = targets[target_ids[line[TARGET] + column[entry]]]
             place = slot[entry]
             own = count[entry]
-            pair, stem_1, stem_2, prior = support[place, 0], support[place, 1], support[place, 2], support[place, 3]
-            forward[entry] = to_forward[entry] * without(
-                own, pair, prior, stem_1, stem_2, source, target, weight_1, weight_2
-            )
-            reverse[entry] = to_reverse[entry] * without(
-                own, pair, prior, stem_1, stem_2, target, source, weight_1, weight_2
-            )
+            forward[entry] = to_forward[entry] * without(own, support[place], source, target, weights)
+            reverse[entry] = to_reverse[entry] * without(own, support[place], target, source, weights)
 
 
 @kernel

@@ -1,10 +1,46 @@
-"""Slots of stem pairs: what word pairs share when their stems are the same."""
+"""Stems of words, and slots of stem pairs: what word pairs share when their stems are the same."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.kernels import kernel
+
+HEAD, TAIL, SHORT_HEAD, MIDDLE = range(4)
+
+
+@kernel
+def stem_of(level, length, unspaced):
+    """Where the stem of a word of so many letters begins and ends.
+
+    HEAD is the first four letters, TAIL the last four (the head of a compound, an ending), SHORT_HEAD the first three,
+    MIDDLE the third to sixth (what follows a prefix; a word of up to four letters is its own).  Of an unspaced script they
+    are the first character, the last, the first, and the second, if there is one.
+    """
+    if unspaced:
+        if level == TAIL:
+            return length - 1, length
+        if level == MIDDLE and length > 1:
+            return 1, 2
+        return 0, 1
+    if level == TAIL:
+        return max(length - 4, 0), length
+    if level == MIDDLE:
+        return (2, min(length, 6)) if length > 4 else (0, length)
+    return 0, min(length, 4 if level == HEAD else 3)
+
+
+@kernel
+def stem_keys(codes, offsets, unspaced, level, keys):
+    """A number for each word's stem, the same for the same letters: 64 bits mixed from up to four letters of 21 bits."""
+    for word in range(len(keys)):
+        low = offsets[word]
+        begin, end = stem_of(level, offsets[word + 1] - low, unspaced[word])
+        key = np.uint64(end - begin)
+        for k in range(low + begin, low + end):
+            key = (key ^ np.uint64(codes[k])) * np.uint64(0x9E3779B97F4A7C15)
+            key ^= key >> np.uint64(29)
+        keys[word] = key
 
 
 @kernel

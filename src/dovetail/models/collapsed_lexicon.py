@@ -9,6 +9,7 @@ where q is what this very cell contributed in the last iteration, B grows with l
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,10 +31,10 @@ from dovetail.models.stem_level import StemLevel
 
 @dataclass(frozen=True)
 class LexiconPriors:
-    """How much the forms of words count: `alpha` for any pair, `stems` the weights A of the two stem levels, 0 for none."""
+    """How much the forms of words count: `alpha` for any pair, `stems` the weights A of the stem levels, 0 for none."""
 
     alpha: float = 1e-4
-    stems: tuple[float, float] = (3.0, 1.5)
+    stems: tuple[float, ...] = (3.0, 1.5, 1.0, 1.0)
 
     @property
     def levels(self) -> list[int]:
@@ -41,45 +42,36 @@ class LexiconPriors:
         return [level for level, weight in enumerate(self.stems) if weight > 0]
 
     @property
-    def weights(self) -> tuple[np.float32, np.float32]:
-        """Their weights, in order, filled up with zeros."""
-        used = [np.float32(self.stems[level]) for level in self.levels]
-        used += [np.float32(0.0)] * (2 - len(used))
-        return used[0], used[1]
+    def weights(self) -> np.ndarray:
+        """Their weights, in order."""
+        return np.array([self.stems[level] for level in self.levels], np.float32)
 
 
 @dataclass(frozen=True)
-class Tables:
-    """What kernels.collapsed reads: counts and priors by slot (slots, 4), tables of words (words, 9)."""
+class WordTables:
+    """What kernels.collapsed reads of words: (words, 3 + 3 for each level)."""
 
-    support: np.ndarray
     sources: np.ndarray
     targets: np.ndarray
 
     @classmethod
-    def empty(cls) -> Tables:
-        return cls(*(np.empty((0, width), np.float32) for width in (4, 9, 9)))
-
-    @classmethod
-    def of(cls, lexicon: CollapsedLexicon) -> Tables:
-        slots, alpha = lexicon.slots, np.float32(lexicon.priors.alpha)
-        support = np.empty((len(slots), 4), np.float32)
-        groups = [(level.group, level.counts) for level in lexicon.levels]
-        groups += [(np.empty(0, np.int32), np.empty(0))] * (2 - len(groups))
-        kernels.fill_support(lexicon.counts, lexicon.spelling, lexicon.prior, *groups[0], *groups[1], support)
-        words = [np.zeros((size, 9), np.float32) for size in (slots.n_sources, slots.n_targets)]
+    def of(cls, lexicon: CollapsedLexicon) -> WordTables:
+        levels, alpha = lexicon.levels, np.float32(lexicon.priors.alpha)
+        width = kernels.FIRST_LEVEL + kernels.WIDTH * len(levels)
+        words = [np.zeros((size, width), np.float32) for size in (lexicon.slots.n_sources, lexicon.slots.n_targets)]
         for table, total in zip(words, lexicon.totals, strict=True):
             table[:, kernels.TOTAL] = total
         for table, prior, size in zip(words, lexicon.spelled, reversed(lexicon.sizes), strict=True):
             table[:, kernels.PRIOR] = alpha * size + prior
-        for place, level in enumerate(lexicon.levels):
-            words[0][:, kernels.STEM_1 + place] = level.source_total[level.source.numbers]
-            words[1][:, kernels.STEM_1 + place] = level.target_total[level.target.numbers]
-            words[0][:, kernels.SHARE_1 + place] = level.source_share
-            words[1][:, kernels.SHARE_1 + place] = level.target_share
+        for number, level in enumerate(levels):
+            at = kernels.FIRST_LEVEL + kernels.WIDTH * number
+            words[0][:, at + kernels.STEM] = level.source_total[level.source.numbers]
+            words[1][:, at + kernels.STEM] = level.target_total[level.target.numbers]
+            words[0][:, at + kernels.SHARE] = level.source_share
+            words[1][:, at + kernels.SHARE] = level.target_share
         for table in words:
-            kernels.ready_factors(table, *lexicon.priors.weights)
-        return cls(support, words[0], words[1])
+            kernels.ready_factors(table, lexicon.priors.weights)
+        return cls(words[0], words[1])
 
 
 @dataclass
@@ -104,7 +96,7 @@ class CollapsedLexicon:
     null_forward: np.ndarray  # float32 (target words,)
     null_reverse: np.ndarray  # float32 (source words,)
     words: WordMap | None = None
-    tables: Tables = field(default_factory=lambda: Tables.empty())
+    _emissions: np.ndarray | None = field(default=None, init=False)
 
     @classmethod
     def of(cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], priors: LexiconPriors) -> CollapsedLexicon:
@@ -143,13 +135,37 @@ class CollapsedLexicon:
             level.recount(counts)
         totals = sums_by_word(counts, self.slots)
         null_forward, null_reverse = (_null_table(null) for null in nulls)
-        return replace(
-            self, counts=counts, totals=totals, null_forward=null_forward, null_reverse=null_reverse
-        ).prepared()
+        return replace(self, counts=counts, totals=totals, null_forward=null_forward, null_reverse=null_reverse)
 
-    def prepared(self) -> CollapsedLexicon:
-        """With the tables that the kernel reads, made from counts and priors."""
-        return replace(self, tables=Tables.of(self))
+    @cached_property
+    def tables(self) -> WordTables:
+        return WordTables.of(self)
+
+    @cached_property
+    def support(self) -> np.ndarray:
+        """float32 (slots, 2 + levels): counts of the pair, of its spelling, and of its stems, for live cells."""
+        support = np.empty((len(self.slots), 2 + len(self.levels)), np.float32)
+        kernels.fill_support(self.counts, self.spelling, self.prior, support)
+        for number, level in enumerate(self.levels):
+            kernels.fill_level(level.group, level.counts, 2 + number, support)
+        return support
+
+    def emissions(self, engine: Threads) -> np.ndarray:
+        """float32 (slots, 2): t(f | e) and t(e | f) for a cell that has put nothing into the counts."""
+        if self._emissions is None:
+            found = np.empty((len(self.slots), 2), np.float32)
+            row_start, target, words = self.slots.row_start, self.slots.target, self.tables
+
+            def task(first: int, last: int) -> None:
+                kernels.begin_emissions(first, last, row_start, self.counts, self.spelling, self.prior, found)
+                for number, level in enumerate(self.levels):
+                    of_level = level.group, level.counts, number
+                    kernels.add_level(first, last, row_start, target, *of_level, words.sources, words.targets, found)
+                kernels.scale_emissions(first, last, row_start, target, words.sources, words.targets, found)
+
+            engine.map(task, slot_runs(row_start))
+            self._emissions = found
+        return self._emissions
 
     def restricted(self, used: np.ndarray) -> CollapsedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
@@ -173,7 +189,7 @@ class CollapsedLexicon:
             totals=self.totals,
             null_forward=self.null_forward,
             null_reverse=self.null_reverse,
-        ).prepared()
+        )
 
     def moved(self, slots: Slots, engine: Threads) -> CollapsedLexicon:
         """The same counts among the slots of more text with the same vocabularies."""
@@ -187,9 +203,7 @@ class CollapsedLexicon:
         )
         for level in more.levels:
             level.recount(more.counts)
-        return replace(
-            more, totals=self.totals, null_forward=self.null_forward, null_reverse=self.null_reverse
-        ).prepared()
+        return replace(more, totals=self.totals, null_forward=self.null_forward, null_reverse=self.null_reverse)
 
     def compact(self) -> CollapsedLexicon:
         """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
@@ -204,7 +218,6 @@ class CollapsedLexicon:
             counts=self.counts[kept],
             levels=[level.compact() for level in self.levels],
             spelling=np.empty(0, np.uint8),
-            tables=Tables.empty(),
         )
 
     def transfer(self, slots: Slots, words: WordMap, engine: Threads) -> CollapsedLexicon:
@@ -235,7 +248,7 @@ class CollapsedLexicon:
             null_forward=_picked(self.null_forward, words.target, self.null_forward.min(initial=1.0)),
             null_reverse=_picked(self.null_reverse, words.source, self.null_reverse.min(initial=1.0)),
             words=words,
-        ).prepared()
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Parameters of a compact lexicon by name, for saving."""
@@ -264,7 +277,7 @@ class CollapsedLexicon:
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
     ) -> CollapsedLexicon:
         """The saved (compact) lexicon, or ValueError for one whose arrays do not fit together."""
-        priors = LexiconPriors(settings["alpha"], (settings["stems"][0], settings["stems"][1]))
+        priors = LexiconPriors(settings["alpha"], tuple(settings["stems"]))
         slots = saved_slots(arrays, source, target)
         totals, spelled = (
             (arrays[f"lexicon.source_{name}"], arrays[f"lexicon.target_{name}"]) for name in ("total", "spelled")
@@ -313,9 +326,9 @@ class CollapsedLexicon:
 
     def gather(self, cells: Cells, block: Block, work: Workspace, engine: Threads) -> None:
         """Fill the workspace with emissions of all cells, as of text that has put nothing into the counts."""
-        tables = self.tables
+        emissions = self.emissions(engine)
         engine.map(
-            lambda order: kernels.gather(
+            lambda order: lexicon_kernels.gather(
                 order,
                 block.row_piece,
                 block.lines,
@@ -323,9 +336,7 @@ class CollapsedLexicon:
                 cells.target_ids,
                 self.slots.row_start,
                 block.rank,
-                tables.support,
-                tables.sources,
-                tables.targets,
+                emissions,
                 work.forward,
                 work.reverse,
             ),
@@ -334,7 +345,8 @@ class CollapsedLexicon:
 
     def gather_live(self, live: Live, cells: Cells, block: Block, engine: Threads) -> LiveValues:
         """Emissions of live cells, each one's own count taken out, messages multiplied in."""
-        tables, values = self.tables, LiveValues.room(live)
+        tables, support, weights = self.tables, self.support, self.priors.weights
+        values = LiveValues.room(live)
         engine.map(
             lambda order: live_kernels.gather(
                 order,
@@ -348,10 +360,10 @@ class CollapsedLexicon:
                 live.count,
                 live.forward_message,
                 live.reverse_message,
-                tables.support,
+                support,
                 tables.sources,
                 tables.targets,
-                *self.priors.weights,
+                weights,
                 values.forward,
                 values.reverse,
             ),

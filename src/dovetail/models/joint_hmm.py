@@ -204,12 +204,14 @@ class JointHMM:
         cells: Cells,
         block: Block,
         work: Workspace,
-        moves: tuple[Moves, Moves],
+        moves: tuple[Moves, Moves] | None,
         beliefs: tuple[np.ndarray, np.ndarray],
         engine: Threads,
     ) -> None:
-        """Add what a block showed; the two sides are counted side by side, each in order."""
+        """Add what a block showed, of links alone without `moves`; the two sides are counted side by side, each in order."""
         counts.lexicon.add(live, cells, block, work, engine)
+        if moves is None:
+            return
         bins, (low, high) = bins_of(cells.longest), bin_limits()
         sides = (
             (SOURCE, LENGTH_I, ROW, cells.source_ids),
@@ -226,10 +228,12 @@ class JointHMM:
 
         engine.map(task, [(0,), (1,)])
 
+    def reestimate_lexicon(self, counts: CollapsedCounts) -> JointHMM:
+        """M-step of the lexicon alone."""
+        return replace(self, lexicon=self.lexicon.with_counts(counts.slots, (counts.null_forward, counts.null_reverse)))
+
     def reestimate(self, counts: JointCounts, jump_strength: float) -> JointHMM:
         """M-step of every factor."""
-        found = counts.lexicon
-        lexicon = self.lexicon.with_counts(found.slots, (found.null_forward, found.null_reverse))
         jumps = tuple(WordJumps.estimate(counts.jumps[side], counts.ends[side], jump_strength) for side in range(2))
         fertility = None
         if self.fertility is not None:
@@ -237,7 +241,7 @@ class JointHMM:
                 CategoricalFertility.estimate(counts.fertility[0]),
                 CategoricalFertility.estimate(counts.fertility[1]),
             )
-        return replace(self, lexicon=lexicon, jumps=(jumps[0], jumps[1]), fertility=fertility)
+        return replace(self.reestimate_lexicon(counts.lexicon), jumps=(jumps[0], jumps[1]), fertility=fertility)
 
     def with_lexicon(self, lexicon: CollapsedLexicon) -> JointHMM:
         """For another lexicon; one that was transferred to new text brings jumps and fertilities of its words along."""

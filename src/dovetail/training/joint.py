@@ -17,7 +17,6 @@ from dovetail.models.collapsed_lexicon import (
     CollapsedCounts,
     CollapsedLexicon,
     LexiconPriors,
-    Tables,
     compare_spellings,
 )
 from dovetail.models.ibm1 import IBM1
@@ -30,6 +29,7 @@ from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
 SPELLING_CELLS = 1 << 24  # cells on which the worth of a spelling is measured
+AMPLE = 24_000_000  # cells of a sample that stands for a text of any size
 
 
 def train_joint(
@@ -45,18 +45,32 @@ def train_joint(
     `lexicon` gives the one to start from for some slots.  What single cells contributed is forgotten at the end, so that
     any text, the training text included, is aligned in the same way: whole or in chunks, now or with the saved model.
     """
-    sample = _sample(cells, options.sample, engine)
+    size, learning, iterations = _sampling(cells.total, options)
+    sample = _sample(cells, size, engine)
     if sample is None:
         model, lives, counts = _first_counts(cells, lexicon(cells.slots), vocabularies, options, engine, monitor)
         narrow = _narrow(model, lives, counts)
-        model.lexicon = model.lexicon.with_counts(counts.slots, (counts.null_forward, counts.null_reverse))
+        model = model.reestimate_lexicon(counts)
         # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
         choose = 1 if options.hmm_iterations > 2 else -1
-        return _iterate(model, cells, lives, narrow, options.hmm_iterations, choose, options, engine, monitor)
-    model = train_joint(sample, lexicon, vocabularies, replace(options, sample=0), engine, monitor)
+        return _iterate(model, cells, lives, narrow, options.hmm_iterations, choose, True, options, engine, monitor)
+    learned = replace(options, sample=0, hmm_iterations=learning)
+    model = train_joint(sample, lexicon, vocabularies, learned, engine, monitor)
     model.lexicon = model.lexicon.moved(cells.slots, engine)
     nothing: list[Live | None] = [None] * len(cells.blocks)
-    return _iterate(model, cells, nothing, None, options.whole_iterations, 0, options, engine, monitor)
+    # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
+    return _iterate(model, cells, nothing, None, iterations, 0, iterations > 1, options, engine, monitor)
+
+
+def _sampling(cells: int, options: Any) -> tuple[int, int, int]:
+    """How a text of so many cells is learned from: cells of its sample, iterations of the HMM on it, and on the whole text.
+
+    Past `whole_cells` the time goes into a larger sample, a quarter of the text at most, and into one iteration more there,
+    instead of iterations on the whole text.
+    """
+    if options.sample == 0 or options.whole_cells == 0 or cells <= options.whole_cells:
+        return options.sample, options.hmm_iterations, options.whole_iterations
+    return max(options.sample, min(AMPLE, cells // 4)), options.hmm_iterations + 1, 0
 
 
 def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
@@ -91,7 +105,7 @@ def _narrow(model: JointHMM, lives: Sequence[Live | None], counts: CollapsedCoun
         live.slot[:] = number[live.slot]
     model.lexicon = whole.restricted(used)
     counts.slots = counts.slots[used]
-    return Narrow(replace(whole, tables=Tables.empty()), used)  # tables of all slots are large, and made anew
+    return Narrow(replace(whole), used)  # a copy, without its tables of all slots, which are large and made anew
 
 
 def _iterate(
@@ -101,20 +115,27 @@ def _iterate(
     narrow: Narrow | None,
     iterations: int,
     choose: int,
+    moving: bool,
     options: Any,
     engine: Threads,
     monitor: Monitor,
 ) -> JointHMM:
-    """EM for the joint HMM.  In iteration `choose` live cells are chosen anew, by what the lexicon then knows."""
+    """EM for the joint HMM.  In iteration `choose` live cells are chosen anew, by what the lexicon then knows.
+
+    Without `moving` only the lexicon learns.
+    """
     work = Workspace.for_cells(cells)
     monitor.begin(model.name, iterations, len(cells.pieces))
     for iteration in range(iterations):
         if iteration == choose and narrow is not None:
             model.lexicon, narrow = narrow.undone(model.lexicon), None
-        counts = _expect(model, lives, cells, work, iteration == choose, options, engine, monitor)
+        counts = _expect(model, lives, cells, work, iteration == choose, moving, options, engine, monitor)
         if narrow is None and iteration + 1 < iterations:
             narrow = _narrow(model, lives, counts.lexicon)
-        model = model.reestimate(counts, options.jump_strength)
+        if moving:
+            model = model.reestimate(counts, options.jump_strength)
+        else:
+            model = model.reestimate_lexicon(counts.lexicon)
         if monitor.iterated(counts.log_likelihood).converged:
             break
     if narrow is not None:
@@ -132,9 +153,8 @@ def _first_counts(
 ) -> tuple[JointHMM, list[Live | None], CollapsedCounts]:
     """EM with agreement for IBM Model 1; its last counts, and its live cells, are where the HMM starts."""
     lexicon.smoothing = Smoothing(additive=1e-5)
-    collapsed = CollapsedLexicon.of(
-        cells.slots, vocabularies, LexiconPriors(options.alpha, (options.head_stems, options.tail_stems))
-    )
+    stems = options.head_stems, options.tail_stems, options.short_stems, options.middle_stems
+    collapsed = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors(options.alpha, stems))
     collapsed.spelling = compare_spellings(cells.slots, *vocabularies, engine)
     fertility = None
     if options.largest_fertility > 0:
@@ -202,6 +222,7 @@ def _expect(
     cells: Cells,
     work: Workspace,
     anew: bool,
+    moving: bool,
     options: Any,
     engine: Threads,
     monitor: Monitor,
@@ -209,6 +230,7 @@ def _expect(
     """E-step; what it believed of each live cell stays with the cell, and cells that lost their share are dropped.
 
     With `anew`, live cells are chosen by emissions; those that were live before take along what is known of them.
+    Without `moving`, jumps and fertilities are not counted.
     """
     counts = model.zero_counts(cells)
     for k, block in enumerate(cells):
@@ -216,14 +238,17 @@ def _expect(
         live = lives[k]
         if anew or live is None:
             model.lexicon.gather(cells, block, view, engine)
-            chosen, values = Live.select(cells, block, view, GENEROUS * options.share, engine)
+            share = (
+                GENEROUS * options.share if moving else options.share
+            )  # for the one iteration, a rough choice will do
+            chosen, values = Live.select(cells, block, view, share, engine)
             if live is not None:
                 chosen.carry_over(live)
                 values = model.lexicon.gather_live(chosen, cells, block, engine)
             live = chosen
         else:
             values = model.lexicon.gather_live(live, cells, block, engine)
-        moves = Moves.room(block.rows), Moves.room(block.columns)
+        moves = (Moves.room(block.rows), Moves.room(block.columns)) if moving else None
         scores = model.infer(live, values, cells, block, view, engine, moves, counts.ends)
         live, (values,) = live.narrowed(values, block, options.share, engine)
         beliefs = model.settle(live, values, cells, block, view, engine)
