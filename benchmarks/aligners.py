@@ -117,7 +117,7 @@ class Recipe:
         return f"dovetail {version('dovetail-align')} ({versions})"
 
     def warm(self, text: Text, threads: int) -> None:
-        """A tiny run compiles the kernels, as an earlier run of the user's would have."""
+        """Tiny runs compile the kernels, those of large texts too, as earlier runs of the user's would have."""
         if self.cold:
             return
         with tempfile.TemporaryDirectory(prefix="dovetail-warm-") as name:
@@ -126,7 +126,8 @@ class Recipe:
             for whole, part in zip((text.source, text.target), few, strict=True):
                 with whole.open(encoding="utf-8") as lines:
                     part.write_text("".join(islice(lines, WARMING_PAIRS)), encoding="utf-8")
-            run(self._command(*few, folder / OWN, threads, "--save", folder / "model"))
+            for sample in ((), ("--option", "sample=100")):
+                run(self._command(*few, folder / OWN, threads, "--save", folder / "model", *sample))
 
     def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
         model = folder / "model"
