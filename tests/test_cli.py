@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import os
@@ -62,7 +63,7 @@ def command(*arguments, stdin=b"", **settings) -> Result:
 def dovetail(capfd, monkeypatch):
     """The command in this process, which is much quicker: everything but the interpreter's own start and end."""
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    handler = signal.getsignal(signal.SIGTERM)
+    handler, thresholds = signal.getsignal(signal.SIGTERM), gc.get_threshold()
 
     def call(*arguments, stdin=b"") -> Result:
         monkeypatch.setattr(sys, "argv", ["dovetail", *map(str, arguments)])
@@ -74,6 +75,7 @@ def dovetail(capfd, monkeypatch):
 
     yield call
     signal.signal(signal.SIGTERM, handler)
+    gc.set_threshold(*thresholds)
 
 
 @pytest.fixture(scope="session")
@@ -652,6 +654,14 @@ def test_help_comes_at_once():
         assert command("--help").status == 0
         seconds.append(time.perf_counter() - began)
     assert statistics.median(seconds) < 0.5
+
+
+def test_plain_files_are_aligned_without_what_only_others_need(bitext):
+    modules = "import atexit, sys; atexit.register(lambda: print(*sys.modules)); from dovetail.cli import main; main()"
+    words = [sys.executable, "-c", modules, "align", *map(str, bitext), *PLAIN, "-o", os.devnull]
+    imported = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert "numba" in imported
+    assert not {"xopen", "lxml", "rich", "jinja2"} & set(imported)
 
 
 def test_the_version_and_an_unknown_command(dovetail):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dovetail import Aligner, Alignments, Bitext, InputError, TextOptions, read_bitext
 from dovetail.alignments.whitespace import on_whitespace_tokens
 from dovetail.bitext.normalise import Normaliser
+from dovetail.bitext.readers import read_pairs
 from dovetail.bitext.vocabulary import Vocabulary
 
 words = st.text(st.characters(), min_size=1, max_size=6)  # any character at all, lone surrogates too
@@ -59,7 +60,7 @@ def test_strings_are_cut_at_ascii_whitespace_and_nowhere_else(lines):
 @pytest.mark.parametrize("keep_text", [True, False])
 def test_raw_lines_are_numbered_in_batches_as_the_same_tokens_one_by_one(keep_text, monkeypatch):
     random = np.random.default_rng(0)
-    words = [f"wörter{n}"[: 3 + n % 9] + str(n) for n in range(3000)]
+    words = [f"wörter{n}"[: 3 + n % 9] + str(n) for n in range(12_000)]
     lines = [" ".join(random.choice(words, random.integers(0, 40))) for _ in range(400)]
     lines[7] = "  ".join(words)  # more new words in one line than the table has room for
     expected = Bitext.from_pairs([(line.split(), line.split()[::-1]) for line in lines])
@@ -72,6 +73,45 @@ def test_raw_lines_are_numbered_in_batches_as_the_same_tokens_one_by_one(keep_te
             assert side.vocabulary.words == wanted.vocabulary.words
             assert side.ids.dtype == np.int32
         assert not keep_text or found.tokens(7) == expected.tokens(7)
+
+
+lines_of_bytes = st.lists(
+    st.sampled_from([b"a", b"b ", b" sentence", b"sentences ", "é".encode(), b"\t", b"\0", b"\r", b"\n", b"\r\n"]),
+    max_size=20,
+).map(b"".join)
+
+
+@given(source=lines_of_bytes, target=lines_of_bytes, size=st.sampled_from([1, 3, 1 << 17]))
+@settings(deadline=None)
+def test_files_of_lines_are_packed_as_their_pairs_one_by_one(tmp_path_factory, source, target, size):
+    folder = tmp_path_factory.mktemp("lines")
+    more = source.count(b"\n") - target.count(b"\n")
+    paths = folder / "source", folder / "target"
+    paths[0].write_bytes(source + b"\n" * (1 - min(more, 0)))
+    paths[1].write_bytes(target + b"\n" * (1 + max(more, 0)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dovetail.bitext.text._BUFFER_BYTES", size)
+        pairs = list(read_pairs(*paths))
+        expected, found = Bitext.from_pairs(pairs), read_bitext(*paths)
+        unkept = read_bitext(*paths, keep_text=False)
+    for side in ("source", "target"):
+        wanted = getattr(expected, side)
+        for bitext in (found, unkept):
+            packed = getattr(bitext, side)
+            assert packed.ids.tolist() == wanted.ids.tolist()
+            assert packed.offsets.tolist() == wanted.offsets.tolist()
+            assert packed.vocabulary.words == wanted.vocabulary.words
+            assert packed.vocabulary.counts.tolist() == wanted.vocabulary.counts.tolist()
+    for n, (line, other) in enumerate(pairs):
+        assert (found.text.source(n)[0], found.text.target(n)[0]) == (line, other)
+        assert found.tokens(n) == expected.tokens(n)
+
+
+def test_words_of_eight_bytes_and_more_are_told_apart_to_their_end():
+    tokens = ["a", "a\0", "a\0\0", "abcdefgh", "abcdefghi", "abcdefghj", "abcdefgh\0", "bbcdefghi", "abcdefg"]
+    bitext = Bitext.from_pairs([(" ".join(tokens * 2), "x")])
+    assert bitext.source.ids.tolist() == [*range(len(tokens))] * 2
+    assert bitext.source.vocabulary.words == tokens
 
 
 def test_spans_of_token_lists_point_into_the_tokens_joined_by_blanks():

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import subprocess
 import sys
+import threading
 import warnings
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
+from queue import Queue
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.bitext.readers import bitext_formats, read_pairs
+from dovetail.bitext.readers import bitext_formats, read_in_step, read_pairs
 from dovetail.errors import InputError
 
 
@@ -85,6 +88,62 @@ def test_bytes_that_are_not_utf8_are_refused_or_replaced_on_either_side(file):
     error = refusal(source, target)
     assert (error.path, error.line) == (str(target), 2)
     assert pairs_of(source, target, encoding_errors="replace")[1] == ("two", "d\ufffdux")
+
+
+file_pieces = st.sampled_from([b"a", b"\n", b"\n", b"\r\n", b"\xc3\xa9", b"\xe9", b"\xef\xbb\xbf", b"\xff\xfe"])
+file_contents = st.lists(file_pieces, max_size=12).map(b"".join)
+
+
+@given(contents=st.tuples(file_contents, file_contents), size=st.sampled_from([1, 2, 5, 1 << 17]))
+def test_two_files_in_step_give_the_lines_of_their_pairs_or_the_same_refusal(tmp_path_factory, contents, size):
+    paths = [tmp_path_factory.mktemp("step") / name for name in ("c.en", "c.fr")]
+    for path, content in zip(paths, contents, strict=True):
+        path.write_bytes(content)
+    pairs, sides = [], [b"", b""]
+    expected = refused = None
+    with pytest.MonkeyPatch.context() as patch:
+        try:
+            pairs.extend(read_pairs(*paths))
+        except InputError as error:
+            expected = str(error)
+        patch.setattr("dovetail.bitext.text._BUFFER_BYTES", size)
+        try:
+            for side, block in read_in_step(*paths):
+                sides[side] += block
+        except InputError as error:
+            refused = str(error)
+    assert refused == expected
+    if refused is None:
+        for n, side in enumerate(sides):
+            assert side.replace(b"\r\n", b"\n").decode().removesuffix("\n") == "\n".join(pair[n] for pair in pairs)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_filled_line_by_line_never_wait_for_each_other(tmp_path):
+    paths = [tmp_path / "source", tmp_path / "target"]
+    for path in paths:
+        os.mkfifo(path)
+
+    queues = [Queue(100), Queue(100)]  # lines under way: what the two have between them and the one that fills both
+
+    def pass_on(path, queue):
+        with path.open("wb", buffering=0) as pipe:
+            while line := queue.get():
+                pipe.write(line)
+
+    def fill():
+        for n in range(20_000):
+            for queue, words in zip(queues, (b"and some words", b"und noch ein paar weitere"), strict=True):
+                queue.put(b"%d %s\n" % (n, words))
+        for queue in queues:
+            queue.put(b"")
+
+    for target, arguments in ((fill, ()), *((pass_on, ends) for ends in zip(paths, queues, strict=True))):
+        threading.Thread(target=target, args=arguments, daemon=True).start()
+    lines = [0, 0]
+    for side, block in read_in_step(*paths):
+        lines[side] += block.count(b"\n")
+    assert lines == [20_000, 20_000]  # far more than a pipe holds
 
 
 # One file of two columns

@@ -70,6 +70,33 @@ def test_lines_end_at_newlines_and_nowhere_else(tmp_path_factory, pieces):
         assert list(read_lines(path)) == naive_lines(data)
 
 
+@given(pieces=st.lists(line_pieces, min_size=1, max_size=30), size=st.integers(1, 9))
+def test_blocks_are_whole_lines_however_the_file_is_read(tmp_path_factory, pieces, size):
+    path = tmp_path_factory.mktemp("blocks") / "corpus"
+    data = "".join(pieces).encode()
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patch, suppress(InputError):  # a mark alone is an empty file
+        patch.setattr(text, "_BUFFER_BYTES", size)
+        blocks = list(text.read_blocks(path))
+        assert b"".join(block.raw for block in blocks) == data.removeprefix("\ufeff".encode())
+        assert all(block.raw.endswith(b"\n") for block in blocks[:-1])
+        assert all(block.text == block.raw.decode() for block in blocks)
+        assert sum(block.lines for block in blocks) == len(naive_lines(data))
+        assert list(read_lines(path)) == naive_lines(data)
+
+
+def test_lines_before_bytes_that_are_not_utf8_are_given_and_theirs_is_named(file, monkeypatch):
+    path = file(b"a\n" * 10 + b"b\xe9\nc\n")
+    for size in (1, 7, 1 << 17):
+        monkeypatch.setattr(text, "_BUFFER_BYTES", size)
+        read = []
+        with pytest.raises(InputError) as caught:
+            read.extend(read_lines(path))
+        assert (caught.value.line, caught.value.problem) == (11, "not valid UTF-8 (byte 0xe9)")
+        lines = iter(read_lines(path))
+        assert [next(lines) for _ in range(10)] == ["a"] * 10
+
+
 def test_a_carriage_return_belongs_to_the_line_unless_a_newline_follows(file):
     assert list(read_lines(file(b"a\rb\r\nc\r\r\nd\r"))) == ["a\rb", "c\r", "d\r"]
 
@@ -143,7 +170,7 @@ def test_a_lack_of_permission_is_told(file, monkeypatch):
     def locked(*args, **kwargs):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(text, "xopen", locked)
+    monkeypatch.setattr(text, "open", locked, raising=False)
     assert "permission" in refusal(file(b"a\n")).problem
 
 
@@ -165,6 +192,8 @@ def test_bytes_that_are_not_utf8_are_refused_with_their_line_and_the_option(file
     assert "--encoding-errors replace" in str(error)
     assert list(read_lines(path, "replace")) == ["café", "caf\ufffd"]
     assert list(read_lines(path, "ignore")) == ["café", "caf"]
+    assert list(read_lines(file(b"a\n\xe9"), "ignore")) == ["a", ""]
+    assert list(read_lines(file(b"\xe9"), "ignore")) == [""]
 
 
 def test_an_unknown_treatment_of_encoding_errors_is_refused(file):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ import numpy as np
 
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
-from dovetail.bitext.readers import read_pairs
+from dovetail.bitext.readers import read_in_step, read_pairs
 from dovetail.bitext.tokenize import tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
 
@@ -57,6 +57,18 @@ class Lines:
         ends = self.buffer.ends
         line = self.buffer.content[ends[n] : ends[n + 1]].decode("utf-8", "surrogatepass")
         return line, self.options.spans(line)
+
+
+class FileLines(Lines):
+    """Lines of a file, which hold their ends."""
+
+    def __getitem__(self, n: int) -> tuple[str, list[tuple[int, int]]]:
+        ends = self.buffer.ends
+        line = self.buffer.content[ends[n] : ends[n + 1]]
+        if line.endswith(b"\n"):
+            line = line[:-2] if line.endswith(b"\r\n") else line[:-1]
+        text = line.decode("utf-8")
+        return text, self.options.spans(text)
 
 
 class TokenLists:
@@ -162,6 +174,12 @@ class _LinePacker:
         if len(self._buffer.content) > self._limit:
             self._number()
 
+    def add_lines(self, lines: bytes) -> None:
+        """Whole lines of a file, with their ends."""
+        self._buffer.extend(lines)
+        if len(self._buffer.content) > self._limit:
+            self._number()
+
     def _number(self) -> None:
         self._parts.append(self._numbers.number(self._buffer, self._done))
         if self.text is None:
@@ -171,18 +189,19 @@ class _LinePacker:
 
     def side(self) -> Side:
         self._number()
-        words: dict[str, int] = {}
         tokens = self._numbers.tokens()
-        number = np.fromiter(
-            (words.setdefault(self._normalise(token), len(words)) for token in tokens), np.int32, len(tokens)
-        )
-        ids = np.concatenate([number[ids] for ids, _ in self._parts])
+        ids = np.concatenate([ids for ids, _ in self._parts])
+        words: Collection[str] = tokens
+        if not self._normalise.identity:
+            known: dict[str, int] = {}
+            numbers = (known.setdefault(self._normalise(token), len(known)) for token in tokens)
+            ids, words = np.fromiter(numbers, np.int32, len(tokens))[ids], known
         offsets = np.zeros(sum(len(counts) for _, counts in self._parts) + 1, np.int64)
         np.cumsum(np.concatenate([counts for _, counts in self._parts]), out=offsets[1:])
         return _side(ids, offsets, words, self.text)
 
 
-def _side(ids: np.ndarray, offsets: np.ndarray, words: dict[str, int], text: Text | None) -> Side:
+def _side(ids: np.ndarray, offsets: np.ndarray, words: Collection[str], text: Text | None) -> Side:
     return Side(ids, offsets, Vocabulary(words, np.bincount(ids, minlength=len(words))), text)
 
 
@@ -268,13 +287,27 @@ def read_bitext(
     tokenizer: str = "whitespace",
     encoding_errors: str = "strict",
     keep_text: bool = True,
-    **reading: Any,
+    source_language: str | None = None,
+    target_language: str | None = None,
 ) -> Bitext:
     """Read two files line by line, or one file (tab-separated, ` ||| `, TMX), compressed or not; `-` is standard input.
 
     `lower` and `form` (NFC, NFKC ...) change what counts as the same word, never the text itself; `tokenizer` cuts raw
-    text.  `keep_text=False` saves memory where only links are wanted.  Bad input raises `InputError`.
+    text.  `keep_text=False` saves memory where only links are wanted.  The languages choose among those of a translation
+    memory.  Bad input raises `InputError`.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
-    pairs = read_pairs(source, target, format=format, encoding_errors=encoding_errors, **reading)
+    if target is not None and format in (None, "lines") and tokenizer == "whitespace":
+        packers = [_LinePacker(options, FileLines(options) if keep_text else None) for _ in range(2)]
+        for side, lines in read_in_step(source, target, encoding_errors):
+            packers[side].add_lines(lines)
+        return Bitext(packers[0].side(), packers[1].side(), options)
+    pairs = read_pairs(
+        source,
+        target,
+        format=format,
+        encoding_errors=encoding_errors,
+        source_language=source_language,
+        target_language=target_language,
+    )
     return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.kernels import tokens as kernels
 
-BATCH = 1 << 22  # bytes
+BATCH = 1 << 20  # bytes: what fits into the cache beside the table
 
 
 class LineBuffer:
@@ -23,6 +23,14 @@ class LineBuffer:
         self.content += line.encode("utf-8", "surrogatepass")
         self.ends.append(len(self.content))
 
+    def extend(self, lines: bytes) -> None:
+        """Whole lines with their ends, which stay."""
+        ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
+        self.ends.frombytes((ends + len(self.content)).astype(np.int64, copy=False).tobytes())
+        self.content += lines
+        if self.ends[-1] != len(self.content):
+            self.ends.append(len(self.content))
+
     def __len__(self) -> int:
         return len(self.ends) - 1
 
@@ -32,10 +40,11 @@ class TokenNumbers:
 
     def __init__(self) -> None:
         self.known = 0
-        self._table = np.full(1 << 10, -1, np.int32)
-        self._hashes = np.empty(1 << 9, np.uint64)
-        self._starts = np.zeros((1 << 9) + 1, np.int64)
-        self._store = np.empty(1 << 12, np.uint8)
+        self._table = np.full(1 << 14, -1, np.int32)
+        self._hashes = np.empty(1 << 13, np.uint64)
+        self._heads = np.empty(1 << 13, np.uint64)
+        self._starts = np.zeros((1 << 13) + 1, np.int64)
+        self._store = np.empty(1 << 16, np.uint8)
 
     def number(self, lines: LineBuffer, first: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the tokens of the lines from `first` on, and how many each of these lines has."""
@@ -50,6 +59,7 @@ class TokenNumbers:
                 line,
                 self._table,
                 self._hashes,
+                self._heads,
                 self._starts,
                 self._store,
                 self.known,
@@ -64,6 +74,7 @@ class TokenNumbers:
     def _grow(self) -> None:
         self._table = np.full(2 * len(self._table), -1, np.int32)
         self._hashes = np.resize(self._hashes, 2 * len(self._hashes))
+        self._heads = np.resize(self._heads, 2 * len(self._heads))
         self._starts = np.resize(self._starts, 2 * len(self._starts) - 1)
         self._store = np.resize(self._store, 2 * len(self._store))
         kernels.spread(self._hashes, self.known, self._table)

@@ -13,9 +13,16 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from lxml import etree
-
-from dovetail.bitext.text import MAGIC, StrPath, display_name, empty_file, open_bytes, read_lines, reading_problem
+from dovetail.bitext.text import (
+    MAGIC,
+    StrPath,
+    display_name,
+    empty_file,
+    open_bytes,
+    read_blocks,
+    read_lines,
+    reading_problem,
+)
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
@@ -67,8 +74,7 @@ def read_pairs(
     """
     request = Request(source, target, encoding_errors, source_language, target_language)
     paths = [os.fspath(path) for path in (source, target) if path is not None]
-    if paths == ["-", "-"]:
-        raise InputError("both sides can't come from standard input", remedy="Name a file for one of them.")
+    _check_standard_input(*paths)
     if format is None:
         format, request = _recognised(request)
     chosen = bitext_formats[format]
@@ -130,13 +136,46 @@ def _read_two_files(request: Request) -> Iterator[Pair]:
             longer, shorter = request.source, request.target
             if source is None:
                 longer, shorter = shorter, longer
-            raise InputError(
-                f"no matching line in {display_name(shorter)} ({number - 1:,} lines)",
-                path=display_name(longer),
-                line=number,
-                remedy="Were blank lines removed on one side?",
-            )
+            raise _unmatched(longer, shorter, number)
         yield source, target
+
+
+def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "strict") -> Iterator[tuple[int, bytes]]:
+    """Two files of lines in blocks of whole lines in UTF-8, (0, the source's) and (1, the target's), with their ends.
+
+    Whatever is wrong is what `read_pairs` finds wrong.  The file that is behind comes next: two pipes that are filled
+    line by line never wait for each other.
+    """
+    paths = source, target
+    _check_standard_input(os.fspath(source), os.fspath(target))
+    blocks = [read_blocks(path, encoding_errors) for path in paths]
+    lines = [0, 0]
+    open_sides = [0, 1]
+    while open_sides:
+        side = min(open_sides, key=lines.__getitem__)
+        block = next(blocks[side], None)
+        if block is None:
+            open_sides.remove(side)
+        else:
+            lines[side] += block.lines
+            yield side, block.raw
+        for longer, shorter in ((0, 1), (1, 0)):
+            if shorter not in open_sides and lines[longer] > lines[shorter]:
+                raise _unmatched(paths[longer], paths[shorter], lines[shorter] + 1)
+
+
+def _check_standard_input(*paths: str) -> None:
+    if paths == ("-", "-"):
+        raise InputError("both sides can't come from standard input", remedy="Name a file for one of them.")
+
+
+def _unmatched(longer: StrPath, shorter: StrPath, line: int) -> InputError:
+    return InputError(
+        f"no matching line in {display_name(shorter)} ({line - 1:,} lines)",
+        path=display_name(longer),
+        line=line,
+        remedy="Were blank lines removed on one side?",
+    )
 
 
 bitext_formats.add(
@@ -245,6 +284,8 @@ def _units(handle: BinaryIO, path: StrPath) -> Iterator[dict[str, Any]]:
     Nothing outside the file is ever fetched, and no entity is expanded but XML's own five: a reference to any
     other stays as it is written.
     """
+    from lxml import etree  # for this format alone
+
     units = etree.iterparse(
         handle,
         events=("end",),
@@ -315,6 +356,8 @@ def _segment(segments: dict[str, Any], language: str) -> Any:
 
 
 def _text(segment: Any) -> str:
+    from lxml import etree
+
     etree.strip_elements(segment, *_NATIVE_CODES, with_tail=False)
     return re.sub("[\r\n\x85\u2028\u2029]+", " ", "".join(segment.itertext()))
 

@@ -10,15 +10,12 @@ import codecs
 import errno
 import io
 import os
-import secrets
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
-
-from xopen import xopen
+from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from dovetail.errors import InputError
 
@@ -44,7 +41,7 @@ def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
     # Standard input goes to xopen as a stream: its own "-" wants a file descriptor, and a notebook has none.
     stream = sys.stdin.buffer if os.fspath(path) == "-" else None
     try:
-        handle = xopen(path if stream is None else stream, "rb", threads=0)
+        handle: BinaryIO = _open(path, "rb", _is_plain(path)) if stream is None else _open(stream, "rb", False)
     except OSError as error:
         raise reading_problem(path, error) from error
     if handle is stream:
@@ -52,6 +49,23 @@ def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
         return
     with _buffered(handle) as reader:
         yield reader
+
+
+def _is_plain(path: StrPath) -> bool:
+    """Whether this is a file, and not a compressed one."""
+    if not os.path.isfile(path) or os.fspath(path).endswith(tuple(MAGIC)):
+        return False
+    with open(path, "rb") as handle:
+        return not handle.read(max(map(len, MAGIC.values()))).startswith(tuple(MAGIC.values()))
+
+
+def _open(file: Any, mode: Any, plain: bool, **settings: Any) -> Any:
+    """A file or stream by xopen, but a plain file without: xopen imports much, and most files are plain."""
+    if plain:
+        return open(file, mode, **settings)
+    from xopen import xopen
+
+    return xopen(file, mode, threads=0, **settings)
 
 
 def _buffered(handle: BinaryIO) -> BinaryIO:
@@ -69,6 +83,24 @@ def read_lines(path: StrPath, encoding_errors: str = "strict") -> Iterator[str]:
     `replace` puts U+FFFD, `ignore` drops them.  Raises InputError for all that keeps the file from being read
     to its end, and for an empty file.
     """
+    for block in read_blocks(path, encoding_errors):
+        *lines, rest = block.text.split("\n")
+        for line in lines:
+            yield line[:-1] if line[-1:] == "\r" else line
+        if rest:
+            yield rest
+
+
+class LineBlock(NamedTuple):
+    """So many whole lines of a file with their ends, which only the last of a file may lack."""
+
+    raw: bytes  # in UTF-8
+    text: str
+    lines: int
+
+
+def read_blocks(path: StrPath, encoding_errors: str = "strict") -> Iterator[LineBlock]:
+    """As `read_lines`, many lines at a time; a fault is raised when all lines before it have been given."""
     if encoding_errors not in ENCODING_ERRORS:
         raise InputError(
             f"encoding errors can't be treated by {encoding_errors!r}",
@@ -77,29 +109,50 @@ def read_lines(path: StrPath, encoding_errors: str = "strict") -> Iterator[str]:
     number = 0
     with open_bytes(path) as handle:
         try:
-            for raw in handle:
+            for raw in _whole_lines(handle):
                 if not number:
                     raw = _without_mark(raw, path)
                     if not raw:
                         break  # the mark was all there is
-                number += 1
-                text = raw.decode("utf-8", encoding_errors)
-                if text[-1:] == "\n":
-                    text = text[:-2] if text[-2:] == "\r\n" else text[:-1]
-                yield text
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"not valid UTF-8 (byte 0x{error.object[error.start]:02x})",
-                path=display_name(path),
-                line=number,
-                remedy="Convert the file to UTF-8, or pass --encoding-errors replace.",
-            ) from error
+                try:
+                    text = raw.decode("utf-8", encoding_errors)
+                except UnicodeDecodeError as error:
+                    good = raw[: raw.rfind(b"\n", 0, error.start) + 1]
+                    lines = good.count(b"\n")
+                    if good:
+                        yield LineBlock(good, good.decode("utf-8"), lines)
+                    raise InputError(
+                        f"not valid UTF-8 (byte 0x{raw[error.start]:02x})",
+                        path=display_name(path),
+                        line=number + lines + 1,
+                        remedy="Convert the file to UTF-8, or pass --encoding-errors replace.",
+                    ) from error
+                lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+                if encoding_errors != "strict":
+                    if not raw.endswith(b"\n") and text[-1:] in ("", "\n"):
+                        text += "\n"  # nothing is left of the last line, but it counts
+                    raw = text.encode("utf-8")
+                yield LineBlock(raw, text, lines)
+                number += lines
         except (InputError, MemoryError):
             raise
         except Exception as error:  # every decompressor has exception classes of its own
             raise reading_problem(path, error, line=number + 1) from error
     if not number:
         raise empty_file(path)
+
+
+def _whole_lines(handle: BinaryIO) -> Iterator[bytes]:
+    """What a file holds in blocks that end with a line, each what one call of the system has to give, or more."""
+    rest: list[bytes] = []
+    while block := handle.read1(_BUFFER_BYTES):  # type: ignore[attr-defined] # of all buffered readers
+        end = block.rfind(b"\n") + 1
+        if end:
+            yield b"".join((*rest, block[:end]))
+            rest = []
+        rest.append(block[end:])
+    if last := b"".join(rest):
+        yield last
 
 
 def _without_mark(first: bytes, path: StrPath) -> bytes:
@@ -173,11 +226,12 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
         raise InputError("its directory does not exist", path=path, remedy=f"Create {target.parent} first.")
     replaces = os.path.exists(target)
     # The target's name comes last in the hidden one, for its suffix tells xopen how to compress.
-    temporary = target.with_name(f".{secrets.token_hex(4)}.{target.name}")
+    temporary = target.with_name(f".{os.urandom(4).hex()}.{target.name}")
     in_place = replaces and not os.path.isfile(target)
     try:
         written = target if in_place else temporary
-        handle = cast(TextIO, xopen(written, "wt", threads=0, encoding="utf-8", newline="\n"))
+        plain = not target.name.endswith(tuple(MAGIC))
+        handle = cast(TextIO, _open(written, "wt", plain, encoding="utf-8", newline="\n"))
     except OSError as error:
         raise InputError(
             f"could not be written ({error.strerror})", path=path, remedy="Check the permissions there."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import warnings
@@ -60,6 +61,8 @@ def dovetail() -> None:
 
 def main() -> None:
     """Run a command; whatever goes wrong is one line on standard error, with exit status 2 for bad usage or input."""
+    # A start makes many objects, all to stay: looking for garbage among them takes longer than a small text.
+    gc.set_threshold(1_000_000)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # raises, so that unfinished files are removed
     warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
     try:

@@ -106,11 +106,9 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.aligner import Aligner
     from dovetail.alignments.certificates import certificate_summary
     from dovetail.alignments.formats import alignment_formats, write_alignments
-    from dovetail.alignments.whitespace import on_whitespace_tokens
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
-    from dovetail.models.constraints import read_constraints
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
@@ -153,7 +151,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     callback,
                     warm_start=values["warm_start"],
                     dictionary=dictionary,
-                    constraints=read_constraints(values["constraints_file"]) if values["constraints_file"] else (),
+                    constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
                     development=development,
                 )
             if values["save"]:
@@ -162,6 +160,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
             result, text = aligner.align(bitext, callback), bitext.text
             seconds = monotonic() - began
         if values["on_whitespace"]:
+            from dovetail.alignments.whitespace import on_whitespace_tokens
+
             result, text = on_whitespace_tokens(result, bitext)
         write_alignments(handle, result, format_, text)
     say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
@@ -178,7 +178,7 @@ def say_compiling(quiet: bool) -> None:
     from dovetail.cli.progress import say
     from dovetail.kernels import compiled_before
 
-    if not compiled_before():
+    if not quiet and not compiled_before():
         say("First run: compiling the kernels takes some seconds; later runs start at once.", quiet)
 
 
@@ -215,6 +215,12 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
             remedy="Pass --development-start: the first of these pairs, counted from 0.",
         )
     return start, gold
+
+
+def _constraints(path: str) -> Any:
+    from dovetail.models.constraints import read_constraints
+
+    return read_constraints(path)
 
 
 def _dictionary(path: str) -> dict[tuple[str, str], float]:

@@ -18,13 +18,19 @@ class Threads:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = max(1, threads if threads is not None else usable_cores())
-        self._pool = ThreadPoolExecutor(self.threads, "dovetail") if self.threads > 1 else None
+        self._pool = ThreadPoolExecutor(self.threads, "dovetail")
 
     def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
-        """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised."""
+        """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised.
+
+        Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
+        midst of a kernel's return can bring the interpreter down.
+        """
         work = list(tasks)
-        if self._pool is None or len(work) < 2:
-            return [function(*task) for task in work]
+        if not work:
+            return []
+        if self.threads == 1:
+            return self._in_turn(function, work)
         futures = [self._pool.submit(function, *task) for task in work]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
@@ -32,6 +38,22 @@ class Threads:
             for future in futures:  # nothing left to cancel unless a task failed or the user interrupted
                 future.cancel()
         return [future.result() for future in futures]
+
+    def _in_turn(self, function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
+        stopped = False
+
+        def run() -> list[T]:
+            answers = []
+            for task in work:
+                if stopped:
+                    break
+                answers.append(function(*task))
+            return answers
+
+        try:
+            return self._pool.submit(run).result()
+        finally:
+            stopped = True  # by an interruption, else there is nothing left to stop
 
     def __repr__(self) -> str:
         return f"Threads({self.threads})"

@@ -6,13 +6,16 @@ import numpy as np
 
 from dovetail.kernels import kernel
 
+HEAD = 8  # bytes of a token in one number
+
 
 @kernel
-def number_tokens(text, ends, first, table, hashes, starts, store, known, ids, used, counts):
+def number_tokens(text, ends, first, table, hashes, heads, starts, store, known, ids, used, counts):
     """Number the tokens of lines `first`... of `text`; line n ends at ends[n + 1].
 
-    Token type k is store[starts[k]:starts[k + 1]], with hashes[k]; `table` (a power of two, -1 for nothing) finds it by its
-    hash.  `known` types are there already, and new ones are added as they come.  Numbers go to ids[used:], how many each
+    Token type k is store[starts[k]:starts[k + 1]], with hashes[k], and heads[k] are its first eight bytes in one number:
+    most tokens have no more, and are compared at once.  `table` (a power of two, -1 for nothing) finds a type by its hash.
+    `known` types are there already, and new ones are added as they come.  Numbers go to ids[used:], how many each
     line has to counts[line].  Returns the line where it stopped, types and numbers: before the end, if room might run out.
     """
     mask = np.uint64(len(table) - 1)
@@ -28,25 +31,39 @@ def number_tokens(text, ends, first, table, hashes, starts, store, known, ids, u
                 position += 1
                 continue
             begin = position
-            code = np.uint64(0xCBF29CE484222325)  # FNV-1a
-            while position < high and not is_blank(text[position]):
-                code = (code ^ np.uint64(text[position])) * np.uint64(0x100000001B3)
+            head = np.uint64(0)
+            shift = np.uint64(0)
+            while position < min(high, begin + HEAD) and not is_blank(text[position]):
+                head |= np.uint64(text[position]) << shift
+                shift += np.uint64(8)
                 position += 1
+            code = head
+            while position < high and not is_blank(text[position]):
+                code = (code ^ np.uint64(text[position])) * np.uint64(0x100000001B3)  # FNV-1a
+                position += 1
+            length = position - begin
+            code = (code ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing
             code ^= code >> np.uint64(32)
             place = code & mask
-            while table[place] >= 0 and not (
-                hashes[table[place]] == code and same(text, begin, position, store, starts, table[place])
+            number = table[place]
+            while number >= 0 and not (
+                heads[number] == head
+                and starts[number + 1] - starts[number] == length
+                and same_tail(text, begin, length, store, starts[number])
             ):
                 place = (place + np.uint64(1)) & mask
-            if table[place] < 0:
-                table[place] = known
-                hashes[known] = code
-                start = starts[known]
-                for k in range(position - begin):
+                number = table[place]
+            if number < 0:
+                number = known
+                table[place] = number
+                hashes[number] = code
+                heads[number] = head
+                start = starts[number]
+                for k in range(length):
                     store[start + k] = text[begin + k]
                 known += 1
-                starts[known] = start + position - begin
-            ids[used] = table[place]
+                starts[known] = start + length
+            ids[used] = number
             used += 1
         counts[line] = used - before
     return len(ends) - 1, known, used
@@ -59,11 +76,9 @@ def is_blank(byte):
 
 
 @kernel
-def same(text, begin, end, store, starts, number):
-    start = starts[number]
-    if starts[number + 1] - start != end - begin:
-        return False
-    for k in range(end - begin):  # noqa: SIM110 (numba has no `all` of a generator)
+def same_tail(text, begin, length, store, start):
+    """Whether the bytes after the head are the same."""
+    for k in range(HEAD, length):  # noqa: SIM110 (numba has no `all` of a generator)
         if store[start + k] != text[begin + k]:
             return False
     return True
