@@ -170,6 +170,35 @@ def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
     )  # rare words share 6 links of 3 tokens: those kept do not count
 
 
+def test_even_jumps_are_raised_by_a_share_of_their_sum():
+    cells = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
+    plain, even = (
+        random_model("hmm", "poisson", cells, 3).reestimate(counts_of_jumps(cells), ENGINE, even=share).jumps
+        for share in (0.0, 0.1)
+    )
+    for before, after in zip(plain, even, strict=True):
+        assert after.weights == pytest.approx(before.weights + 0.1 * before.weights.sum())
+        assert after.start == pytest.approx(before.start + 0.1 * before.start.sum())
+
+
+def counts_of_jumps(cells):
+    counts = random_model("hmm", "poisson", cells, 3).zero_counts(cells)
+    for jumps in counts.jumps:
+        jumps.jump[:] = np.arange(1, jumps.jump.size + 1).reshape(jumps.jump.shape)
+        jumps.start[:] = np.arange(1, jumps.start.size + 1).reshape(jumps.start.shape)
+    return counts
+
+
+def test_null_begins_with_p0_and_with_words_as_they_are_seen(bitext):
+    untrained = Aligner("hmm-fertility", threads=1, samples=1, fertility_iterations=0, null=0.3).fit(bitext)
+    assert [fertility.null for fertility in untrained.model.fertility] == [0.3, 0.3]
+    for nulls, vocabulary in (
+        (untrained.model.lexicon.null_forward, untrained.target_vocabulary),
+        (untrained.model.lexicon.null_reverse, untrained.source_vocabulary),
+    ):
+        assert nulls == pytest.approx(np.array(vocabulary.counts) / sum(vocabulary.counts), rel=1e-5)
+
+
 @pytest.fixture(scope="module")
 def bitext():
     generator = np.random.default_rng(2)

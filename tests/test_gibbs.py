@@ -202,6 +202,14 @@ def sweep_arguments(shapes, emissions, null_odds, jumps, firsts, normalised, rat
         "null_posterior": np.zeros(2 * room, np.float32),
         "distances": np.zeros(4 * room, np.int64),
         "departures": np.zeros(2 * room, np.int64),
+        "meanwhile": 0,
+        "line": np.zeros(7, np.int64),
+        "source_ids": np.zeros(0, np.int32),
+        "target_ids": np.zeros(0, np.int32),
+        "row_start": np.zeros(0, np.int64),
+        "rank": np.zeros(0, np.uint16),
+        "table": np.zeros(0, np.uint64),
+        "slots": np.zeros(0, np.uint64),
     }
     for d, (I, J) in enumerate(shapes):
         rows = arguments["emission"][d * area :][: J * int(gibbs.padded(I))].reshape(J, -1)

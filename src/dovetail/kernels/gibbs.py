@@ -31,6 +31,8 @@ from dovetail.kernels.gibbs_octets import (
     store,
     times,
 )
+from dovetail.kernels.gibbs_slots import number_row
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.random import uniform
 
 NULL = -1
@@ -39,13 +41,13 @@ I_, J_, NULLS, BEFORE, FIRST = range(5)  # of a direction's state: lengths, NULL
 GROUP = 64  # positions whose bits make one number
 
 
-@kernel
+@leaf
 def padded(I):
     """I, or what it takes to fill the last octet."""
     return (I + OCTET - 1) // OCTET * OCTET
 
 
-@kernel
+@leaf
 def gain(ratios, tail, i, count):
     """p(count + 1 | word i) / p(count | word i), what one more link is worth.
 
@@ -70,13 +72,13 @@ def tails(size, width, falling, deficient):
     return tail
 
 
-@kernel
+@leaf
 def beside(longest):
     """Where in a direction's weights of jumps something else begins (see `weights_of`)."""
     return 2 * longest + OCTET
 
 
-@kernel
+@leaf
 def span(longest):
     """How long a direction's weights of jumps are."""
     return beside(longest) + padded(longest)
@@ -94,7 +96,7 @@ def weights_of(longest, jumps, rest):
     return weights
 
 
-@kernel
+@leaf
 def recount(d, room, counts, i, change, ratios, tail, exits, exit_row, gains):
     """Give source word i of direction d a link more or less; its gain, and a `room` on that times 1 / its jumps' sum."""
     place = U(d * room + i)
@@ -105,7 +107,17 @@ def recount(d, room, counts, i, change, ratios, tail, exits, exit_row, gains):
     gains[place + U(room)] = worth * exits[U(exit_row + i)]
 
 
-@kernel
+@leaf
+def take_out(d, j, state, alignment, room, counts, ratios, tail, exits, exit_row, gains):
+    """Leave word j out of the counts, as its draw wants them."""
+    i = alignment[U(d * room + j)]
+    if i == NULL:
+        state[d, NULLS] -= 1
+    else:
+        recount(d, room, counts, i, -1, ratios, tail, exits, exit_row, gains)
+
+
+@leaf
 def last_possible(weight, place, i):
     """The last candidate up to i whose weight is not zero, else NULL."""
     while i >= 0 and not weight[place + i] > np.float32(0.0):
@@ -113,7 +125,7 @@ def last_possible(weight, place, i):
     return i
 
 
-@kernel
+@leaf
 def begin(state, alignment, room, exits, exit_rows, ratios, tail, counts, gains):
     """Counts of both alignments, and what one more link would gain."""
     for d in range(2):
@@ -131,7 +143,7 @@ def begin(state, alignment, room, exits, exit_rows, ratios, tail, counts, gains)
             recount(d, room, counts, i, 0, ratios, tail, exits, exit_rows[d], gains)
 
 
-@kernel
+@leaf
 def look_ahead(first_word, state, alignment, room, after):
     """The next link after each word of both alignments, and the last one before `first_word`."""
     for d in range(2):
@@ -146,7 +158,7 @@ def look_ahead(first_word, state, alignment, room, after):
             state[d, BEFORE] = alignment[d * room + j] if alignment[d * room + j] != NULL else state[d, BEFORE]
 
 
-@kernel
+@leaf
 def sweep(
     first_word,
     last_word,
@@ -181,6 +193,14 @@ def sweep(
     null_posterior,
     distances,
     departures,
+    meanwhile,
+    line,
+    source_ids,
+    target_ids,
+    row_start,
+    rank,
+    table,
+    slots,
 ):
     """Draw the links of words first_word..last_word - 1 of both directions, from left to right, each given all others.
 
@@ -197,9 +217,19 @@ def sweep(
     probabilities that a draw was made with say more than the draw (Rao and Blackwell), and with one sample that decides
     whether a rare word's first draw becomes its only translation.  `limits` are two for each position: one for
     words j that are `soft`, and one for others.
+
+    On the way `slots` get those of another piece, `line`, a few of its `meanwhile` source words with every draw: memory is
+    slow, but it works while something else is calculated.
     """
     look_ahead(first_word, state, alignment, room, after)
+    for d in range(2):
+        if first_word < state[d, J_]:
+            take_out(d, first_word, state, alignment, room, counts, ratios, tail, exits, exit_rows[d], gains)
+    numbered = 0
     for j in range(first_word, last_word):
+        while numbered * (last_word - first_word) < (j + 1 - first_word) * meanwhile:
+            number_row(line, numbered, source_ids, target_ids, row_start, rank, table, slots)
+            numbered += 1
         for d in range(2):
             if j >= state[d, J_]:
                 continue
@@ -209,11 +239,6 @@ def sweep(
             u = np.float32(uniform(keys[d], j))
             token = U(d * room + j)
             octets = U(padded(state[d, I_]) // OCTET)
-            i = alignment[token]
-            if i == NULL:
-                state[d, NULLS] -= 1
-            else:
-                recount(d, room, counts, i, -1, ratios, tail, exits, exit_row, gains)
             before, following = state[d, BEFORE], after[token]
             null = null_odds[token] * null_tail[U(state[d, NULLS])]
             into = out = d * span(longest) + beside(longest)  # for first and last links
@@ -240,6 +265,7 @@ def sweep(
             lanes = running(lanes)
             total = null + last(lanes)
             target = u * total - null
+            i = alignment[token]
             if target < np.float32(0.0):
                 i = NULL
             elif total > np.float32(0.0):  # else it stays where it was
@@ -285,22 +311,25 @@ def sweep(
                         state[d, FIRST] = i
                     else:
                         distances[U(d * 2 * room + longest + i - before)] += 1
-                        departures[base + U(before)] += 1
+                        departures[U(exit_row + before)] += 1
             if i == NULL:
                 state[d, NULLS] += 1
             else:
                 recount(d, room, counts, i, 1, ratios, tail, exits, exit_row, gains)
                 state[d, BEFORE] = i
+            # At once, and not in its turn: gains are loaded by octets, which would wait for a number written just before.
+            if j + 1 < min(last_word, state[d, J_]):
+                take_out(d, j + 1, state, alignment, room, counts, ratios, tail, exits, exit_row, gains)
 
 
-@kernel
-def word_by_word(d, state, room, area, emission, null_emission, alignment):
+@leaf
+def word_by_word(d, state, room, area, emission, null_table, words, first_word, alignment):
     """IBM Model 1's best alignment of direction d: each word by itself, NULL where no source word is better."""
     I = state[d, I_]
     width = padded(I)
     for j in range(state[d, J_]):
         best = NULL
-        value = null_emission[j]
+        value = null_table[words[first_word + j]]
         for i in range(I):
             if emission[d * area + j * width + i] > value:
                 value = emission[d * area + j * width + i]

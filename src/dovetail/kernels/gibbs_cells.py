@@ -4,55 +4,42 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.cooccurrence import RANK_LIMIT
 from dovetail.kernels.gibbs import GROUP, U, padded
 from dovetail.kernels.gibbs_octets import OCTET, first_of, nothing, store
-from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
+from dovetail.kernels.leaf import leaf
+from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J
 
 
-@kernel
+@leaf
 def pad(emission, place, J, I):
     """No translation by the positions that only fill the last octet; what is written afterwards stays."""
     for j in range(1, J + 1):
         store(emission, U(place + j * padded(I) - OCTET), nothing())
 
 
-@kernel
-def look_up(line, source_ids, target_ids, row_start, rank, table, area, emission, written, rows):
+@leaf
+def look_up(line, slots, table, area, emission, written):
     """t(f | e) of one piece to `emission`, and from `area` on t(e | f), straight from the table; rows as `sweep` wants them.
 
     A sentence is in the cache while it is sampled: half the time of gathering whole blocks first.  The two numbers of a
-    slot are read as one of 64 bits, and `written` is the same memory as `emission`, as 32-bit numbers.  `rows` gets the
-    first slot of each source word, or -1 minus it where slots go by target word and not by rank.
+    slot are read as one of 64 bits, and `written` is the same memory as `emission`, as 32-bit numbers.
     """
     I, J = line[LENGTH_I], line[LENGTH_J]
     down, across = padded(I), padded(J)
     pad(emission, 0, J, I)
     pad(emission, area, I, J)
-    cell = U(line[CELL])
+    cell = U(0)
     for i in range(I):
-        word = source_ids[line[SOURCE] + i]
-        start = U(row_start[word])
         at, to = U(i), U(area + i * across)
-        if row_start[word + 1] - row_start[word] > RANK_LIMIT:
-            rows[i] = -1 - row_start[word]
-            for j in range(U(J)):
-                both = table[start + U(target_ids[U(line[TARGET]) + j])]
-                written[at] = np.uint32(both)
-                written[to + j] = np.uint32(both >> U(32))
-                at += U(down)
-        else:
-            rows[i] = row_start[word]
-            for j in range(U(J)):
-                both = table[start + U(rank[cell + j])]
-                written[at] = np.uint32(both)
-                written[to + j] = np.uint32(both >> U(32))
-                at += U(down)
+        for j in range(U(J)):
+            both = table[slots[cell + j]]
+            written[at] = np.uint32(both)
+            written[to + j] = np.uint32(both >> U(32))
+            at += U(down)
         cell += U(J)
 
 
-@kernel
+@leaf
 def copy_cells(line, forward_cells, reverse_cells, area, emission):
     """The same, from cells that were gathered before."""
     I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
@@ -65,7 +52,7 @@ def copy_cells(line, forward_cells, reverse_cells, area, emission):
             emission[area + i * across + j] = reverse_cells[cell + i * J + j]
 
 
-@kernel
+@leaf
 def put_back(line, forward_cells, reverse_cells, area, posterior):
     """Posteriors to the cells they belong to; clears `posterior`."""
     I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
@@ -78,8 +65,8 @@ def put_back(line, forward_cells, reverse_cells, area, posterior):
     posterior[area : area + I * across] = np.float32(0.0)
 
 
-@kernel
-def links_of(line, d, room, groups, target_ids, rank, rows, area, posterior, bits, number, slots, shares):
+@leaf
+def links_of(line, d, room, groups, cell_slots, area, posterior, bits, number, slots, shares):
     """List the slots and the shares of all links of direction d, behind the first `number`; returns how many there are.
 
     Clears `posterior` and `bits`.
@@ -98,11 +85,7 @@ def links_of(line, d, room, groups, target_ids, rank, rows, area, posterior, bit
             while high != U(0):
                 i = group * U(GROUP) + first_of(high)
                 high &= high - U(1)
-                e, f = (i, j) if d == 0 else (j, i)
-                if rows[e] >= 0:
-                    slots[n] = rows[e] + rank[U(line[CELL]) + i * stride + j * step]
-                else:
-                    slots[n] = -1 - rows[e] + target_ids[U(line[TARGET]) + f]
+                slots[n] = cell_slots[i * stride + j * step]
                 shares[n] = posterior[row + i]
                 posterior[row + i] = np.float32(0.0)
                 n += U(1)

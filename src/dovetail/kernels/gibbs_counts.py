@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dovetail.kernels import kernel
+from dovetail.kernels.gibbs_octets import fetch
 from dovetail.kernels.lexicon import rounded
+
+AHEAD = 24  # links between asking for a count's place in memory and adding to it
 
 
 @kernel
 def add_links(slots, posteriors, low, high, column, counts):
     """Add links' posteriors to column `column` of the counts (slots, 2), for slots from `low` to before `high`."""
+    flat = counts.reshape(-1)
+    last = len(slots) - 1
     for k in range(len(slots)):
+        fetch(flat, np.uint64(2 * slots[min(k + AHEAD, last)]))
         if low <= slots[k] < high:
-            counts[slots[k], column] += rounded(posteriors[k])
+            flat[2 * slots[k] + column] += rounded(posteriors[k])
 
 
 @kernel

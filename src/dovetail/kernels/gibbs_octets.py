@@ -2,6 +2,7 @@
 
 numba leaves vectors to LLVM, which finds them in plain loops but not in prefix sums, nor in "which of these eight": here
 they are written down.  An octet is a value like a number; every processor has it, the wide ones in one instruction.
+So is `fetch`, which numba has no word for.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.datamodel import PrimitiveModel, register_default
 from numba.extending import intrinsic
 
@@ -152,3 +154,19 @@ def first_of(typing: Any, bits: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
 
     return types.uint64(types.uint64), code
+
+
+@intrinsic
+def fetch(typing: Any, array: Any, index: Any) -> Any:
+    """Have array[index] brought into the cache; nobody waits for it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(prefetch, [place, number(0), number(3), number(1)])  # to read, to all levels, as data
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), code

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.gibbs import (
-    FIRST,
-    GROUP,
-    I_,
-    J_,
-    NULL,
-    U,
-    begin,
-    padded,
-    sweep,
-    tails,
-    weights_of,
-    word_by_word,
-)
-from dovetail.kernels.gibbs_cells import copy_cells, links_of, look_up, put_back
+from dovetail.kernels.gibbs import GROUP, padded, tails, weights_of
 from dovetail.kernels.gibbs_octets import OCTET
-from dovetail.kernels.gibbs_tally import expose, log_score, take_as_given
+from dovetail.kernels.gibbs_pieces import sample_pieces
+from dovetail.kernels.gibbs_tally import expose
 from dovetail.kernels.hmm import running_sums
-from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.random import stream
+from dovetail.kernels.lines import LENGTH_I, LENGTH_J
 
 
 @kernel
@@ -34,7 +18,7 @@ def with_room(values, size):
     """The same values, with room for `size`."""
     if size <= len(values):
         return values
-    longer = np.empty(2 * size, values.dtype)
+    longer = np.empty(size, values.dtype)
     longer[: len(values)] = values
     return longer
 
@@ -98,13 +82,15 @@ def sample(
     longest = 0
     area = 0
     tokens = 0
+    most_cells = 0
     for piece in range(first_piece, last_piece):
         I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
         longest = max(longest, I, J)
         area = max(area, padded(I) * J, I * padded(J))
         tokens += max(I, J)
+        most_cells = max(most_cells, I * J)
     room = padded(longest) + OCTET  # so that distances fit in two of them
-    slots = np.empty(0 if gathered else tokens * 2, np.int64), np.empty(0 if gathered else tokens * 2, np.int64)
+    slots = np.empty(0 if gathered else tokens * 4, np.int64), np.empty(0 if gathered else tokens * 4, np.int64)
     shares = np.empty(len(slots[0]), np.float32), np.empty(len(slots[1]), np.float32)
     numbers = np.zeros(2, np.int64)
     emission = np.empty(2 * area, np.float32)
@@ -114,13 +100,13 @@ def sample(
     bits = np.zeros(2 * room * groups, np.uint64)
     soft = np.zeros(2 * room, np.bool_)
     limits = np.full(4 * room, np.float32(np.inf), np.float32)
-    rows = np.empty(longest, np.int64)
+    here = np.empty(0 if gathered else most_cells, np.uint64)
+    coming = np.empty(0 if gathered else most_cells, np.uint64)
     state = np.empty((2, 5), np.int64)
     null_odds = np.empty(2 * room, np.float32)
     null_posterior = np.empty(2 * room, np.float32)
     gains = np.zeros(4 * room, np.float32)
     counts = np.empty(2 * room, np.int64)
-    departures = np.zeros(2 * room, np.int64)
     distances = np.zeros(4 * room, np.int64)
     weight = np.empty(2 * room, np.float32)
     sums = np.zeros(4 * OCTET, np.float32)
@@ -138,6 +124,7 @@ def sample(
     all_first_sums = running_sums(first_links[0][:longest]), running_sums(first_links[1][:longest])
     # Sums of jumps are worked out once for each length, when the first sentence has it.
     exits = np.empty(2 * (longest + 1) * room, np.float32) if normalised else np.ones(room, np.float32)
+    departures = np.zeros(len(exits), np.int64)
     known = np.zeros(2 * (longest + 1), np.bool_)
     exit_rows = np.zeros(2, np.int64)
     first_sums = np.ones(2, np.float32)
@@ -156,197 +143,98 @@ def sample(
         limits[(2 * d + 1) * room : (2 * d + 2) * room] = limit
     tops = np.empty(2)
     none_at_all = np.empty(2)
-    for piece in range(first_piece, last_piece):
-        line = lines[piece]
-        if gathered:
-            copy_cells(line, cells[0], cells[1], area, emission)
-        else:
-            look_up(line, source_ids, target_ids, row_start, rank, table, area, emission, written, rows)
-        for d in range(2):
-            if d == 0:
-                I, J = line[LENGTH_I], line[LENGTH_J]
-                words = source_ids[line[SOURCE] : line[SOURCE] + I]
-                emitted = target_ids[line[TARGET] : line[TARGET] + J]
-                column = line[COLUMN]
-            else:
-                I, J = line[LENGTH_J], line[LENGTH_I]
-                words = target_ids[line[TARGET] : line[TARGET] + I]
-                emitted = source_ids[line[SOURCE] : line[SOURCE] + J]
-                column = line[ROW]
-            state[d, I_], state[d, J_] = I, J
-            # An element of a pair is fetched once: in a loop, that would cost more than what is done with it.
-            own_ratios, zero, null_table, start = ratios[d], zeros[d], null_tables[d], starts[d]
-            own_soft, other_soft = soft_words[d], soft_words[1 - d]
-            mean = null_means[d] * I
-            odds = np.float32(p0 / p1 * mean)
-            score = -mean
-            for i in range(I):
-                word = U(words[i])
-                if gathered:
-                    score += zero[word]
-                limits[2 * d * room + i] = limit if own_soft[word] else np.float32(np.inf)
-                for c in range(width):
-                    rates[d * room + i, c] = own_ratios[word, U(c)]
-            if not deficient:
-                score -= math.lgamma(J + 1.0)
-            elif not normalised:
-                score -= J * math.log(I + 1.0)  # IBM Model 1: all positions alike
-            none_at_all[d] = score
-            for j in range(J):
-                null_odds[d * room + j] = odds * null_table[U(emitted[j])]
-                null_posterior[d * room + j] = np.float32(0.0)
-                soft[d * room + j] = other_soft[U(emitted[j])]
-            if normalised:
-                exit_rows[d] = (d * (longest + 1) + I) * room
-                first_sums[d] = all_first_sums[d][I]
-                if not known[d * (longest + 1) + I]:
-                    known[d * (longest + 1) + I] = True
-                    own_sums = jump_sums[d]
-                    for i in range(I):
-                        exits[exit_rows[d] + i] = 1.0 / (own_sums[longest - i + I] - own_sums[longest - i])
-            if given:
-                for j in range(J):
-                    begins[d * room + j] = start[column + j]
-            else:
-                word_by_word(d, state, room, area, emission, null_table[emitted], begins)
-            tops[d] = -np.inf
-        drawn = 0
-        for _ in range(restarts):
-            for d in range(2):
-                for j in range(state[d, J_]):
-                    alignment[d * room + j] = begins[d * room + j]
-            begin(state, alignment, room, exits, exit_rows, rates, tail, counts, gains)
-            for n in range(max(1, burn_in + samples)):
-                counted = n >= burn_in or samples == 0
-                credited = share if counted else np.float32(0.0)
-                if samples > 0:
-                    for d in range(2):
-                        keys[d] = stream(seed * 2 + d, first_sweep + drawn, streams[piece])
-                    sweep(
-                        0,
-                        max(state[0, J_], state[1, J_]),
-                        state,
-                        alignment,
-                        room,
-                        groups,
-                        longest,
-                        area,
-                        emission,
-                        null_odds,
-                        into_weights,
-                        out_weights,
-                        first_sums,
-                        exits,
-                        exit_rows,
-                        rates,
-                        tail,
-                        null_tail,
-                        counts,
-                        gains,
-                        weight,
-                        sums,
-                        after,
-                        keys,
-                        soft,
-                        limits,
-                        limit,
-                        credited,
-                        posterior,
-                        bits,
-                        null_posterior,
-                        distances,
-                        departures,
-                    )
-                    drawn += 1
-                for d in range(2):
-                    if samples == 0:
-                        state[d, FIRST] = NULL
-                        take_as_given(
-                            d,
-                            state,
-                            alignment,
-                            room,
-                            groups,
-                            longest,
-                            area,
-                            posterior,
-                            bits,
-                            null_posterior,
-                            distances,
-                            departures,
-                        )
-                    I, first, histogram = state[d, I_], state[d, FIRST], histograms[d]
-                    if counted and moves.size > 0 and first != NULL:
-                        firsts[d, 0, first] += share
-                        firsts[d, 1, 0] += share / first_sums[d]
-                        firsts[d, 1, I] -= share / first_sums[d]
-                    if counted and histogram.size > 0:
-                        row = line[ROW] if d == 0 else line[COLUMN]
-                        most = histogram.shape[1] - 1
-                        for i in range(I):
-                            histogram[row + i, min(counts[d * room + i], most)] += share
-                    if keep_best or drawn == restarts * (burn_in + samples):
-                        score = log_score(
-                            d,
-                            state,
-                            alignment,
-                            room,
-                            longest,
-                            area,
-                            emission,
-                            null_odds,
-                            p1,
-                            into_weights,
-                            first_sums[d],
-                            exits,
-                            exit_rows[d],
-                            rates,
-                            tail,
-                            null_tail,
-                            counts,
-                        )
-                        if not keep_best:
-                            tops[d] = score
-                        elif score >= tops[d]:
-                            tops[d] = score
-                            for j in range(state[d, J_]):
-                                best[d * room + j] = alignment[d * room + j]
-        for d in range(2):
-            J, column = state[d, J_], line[COLUMN] if d == 0 else line[ROW]
-            scores[piece, d] = tops[d] + none_at_all[d]
-            start, own_nulls = starts[d], null_posteriors[d]
-            if keep_best:
-                for j in range(J):
-                    start[column + j] = best[d * room + j]
-            for j in range(J):
-                own_nulls[column + j] = null_posterior[d * room + j]
-            if moves.size > 0:
-                expose(d, state[d, I_], room, departures, exits, exit_rows[d], middle, share, moves[d, 1])
-            if not gathered:
-                most = numbers[d] + state[d, I_] * J
-                own_slots, own_shares = with_room(slots[d], most), with_room(shares[d], most)
-                slots = (own_slots, slots[1]) if d == 0 else (slots[0], own_slots)
-                shares = (own_shares, shares[1]) if d == 0 else (shares[0], own_shares)
-                numbers[d] = links_of(
-                    line,
-                    d,
-                    room,
-                    groups,
-                    target_ids,
-                    rank,
-                    rows,
-                    area,
-                    posterior,
-                    bits,
-                    numbers[d],
-                    own_slots,
-                    own_shares,
-                )
-        if gathered:
-            put_back(line, cells[0], cells[1], area, posterior)
-            bits[:] = U(0)
+    scratch = (
+        area,
+        longest,
+        room,
+        groups,
+        share,
+        limit,
+        width,
+        p1,
+        emission,
+        written,
+        posterior,
+        bits,
+        soft,
+        limits,
+        here,
+        coming,
+        state,
+        null_odds,
+        null_posterior,
+        gains,
+        counts,
+        departures,
+        distances,
+        weight,
+        sums,
+        after,
+        alignment,
+        begins,
+        best,
+        into_weights,
+        out_weights,
+        jump_sums,
+        all_first_sums,
+        exits,
+        known,
+        exit_rows,
+        first_sums,
+        keys,
+        rates,
+        tail,
+        null_tail,
+        tops,
+        none_at_all,
+        numbers,
+    )
+    piece = first_piece
+    while piece < last_piece:
+        piece = sample_pieces(
+            piece,
+            last_piece,
+            lines,
+            source_ids,
+            target_ids,
+            row_start,
+            rank,
+            table,
+            gathered,
+            cells,
+            null_tables,
+            null_posteriors,
+            p0,
+            normalised,
+            ratios,
+            zeros,
+            null_means,
+            deficient,
+            starts,
+            given,
+            keep_best,
+            streams,
+            seed,
+            first_sweep,
+            restarts,
+            burn_in,
+            samples,
+            soft_words,
+            moves,
+            firsts,
+            histograms,
+            scores,
+            slots,
+            shares,
+            scratch,
+        )
+        if piece < last_piece:
+            most = 2 * max(numbers[0], numbers[1]) + lines[piece, LENGTH_I] * lines[piece, LENGTH_J]
+            slots = with_room(slots[0], most), with_room(slots[1], most)
+            shares = with_room(shares[0], most), with_room(shares[1], most)
     if moves.size > 0:
         for d in range(2):
+            expose(d, longest, room, departures, exits, middle, share, moves[d, 1])
             for k in range(2 * longest + 1):
                 moves[d, 0, middle - longest + k] += share * distances[d * 2 * room + k]
     return numbers, slots[0], shares[0], slots[1], shares[1]

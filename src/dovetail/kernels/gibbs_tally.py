@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from dovetail.kernels import kernel
 from dovetail.kernels.gibbs import FIRST, GROUP, I_, J_, NULL, U, beside, gain, padded, span
+from dovetail.kernels.leaf import leaf
 
 
-@kernel
+@leaf
 def log_score(
     d,
     state,
@@ -32,7 +32,7 @@ def log_score(
 ):
     """The log of the joint of direction d's alignment over p(0 | word) of all words and NULL.
 
-    Products are taken as long as they fit, and logarithms only then.
+    Products are taken as long as they fit, and logarithms only then.  `counts` are made anew on the way.
     """
     I = state[d, I_]
     into, scale = d * span(longest) + beside(longest), p1 / first_sum
@@ -40,33 +40,30 @@ def log_score(
     nulls = 0
     score = 0.0
     product = 1.0
+    for i in range(I):
+        counts[U(d * room + i)] = 0
     for j in range(state[d, J_]):
         i = alignment[U(d * room + j)]
         if i == NULL:
-            product *= (p1 * null_odds[U(d * room + j)]) * null_tail[nulls]
+            product *= (p1 * null_odds[U(d * room + j)]) * null_tail[U(nulls)]
             nulls += 1
         else:
+            # A word's first link gains this much, its second that much: the product is p(count) / p(0).
+            word = U(d * room + i)
             product *= (emission[U(place + i)] * into_weights[U(into + i)]) * scale
+            product *= gain(ratios, tail, word, counts[word])
+            counts[word] += 1
             into, scale = d * span(longest) + longest - i, p1 * exits[U(exit_row + i)]
         place += padded(I)
-        if product < 1e-200:
-            score += math.log(product) if product > 0.0 else -np.inf
-            product = 1.0
-    for i in range(I):
-        count = counts[U(d * room + i)]
-        # Most counts are 0 or 1: for these no loop, whose end the processor would have to guess.
-        product *= gain(ratios, tail, d * room + i, 0) if count > 0 else np.float32(1.0)
-        for k in range(1, count):
-            product *= gain(ratios, tail, d * room + i, k)
         if product < 1e-200 or product > 1e200:
             score += math.log(product) if product > 0.0 else -np.inf
             product = 1.0
     return score + math.log(product)
 
 
-@kernel
+@leaf
 def take_as_given(
-    d, state, alignment, room, groups, longest, area, posterior, bits, null_posterior, distances, departures
+    d, state, alignment, room, groups, longest, area, exit_row, posterior, bits, null_posterior, distances, departures
 ):
     """Count direction d's alignment itself, in place of a sample."""
     before = NULL
@@ -82,18 +79,21 @@ def take_as_given(
             state[d, FIRST] = i
         else:
             distances[d * 2 * room + longest + i - before] += 1
-            departures[d * room + before] += 1
+            departures[exit_row + before] += 1
         before = i
 
 
-@kernel
-def expose(d, I, room, departures, exits, exit_row, middle, share, differences):
+@leaf
+def expose(d, longest, room, departures, exits, middle, share, differences):
     """What every distance was exposed to (see hmm.collect_moves), as differences that are still to be summed up.
 
     A jump from i' could have had any distance from -i' to I - 1 - i': an interval is two numbers then, however long.
+    `departures` are laid out as `exits`, by length of sentence.
     """
-    for i in range(I):
-        weight = share * departures[d * room + i] * exits[exit_row + i]
-        differences[middle - i] += weight
-        differences[middle - i + I] -= weight
-        departures[d * room + i] = 0
+    for I in range(1, longest + 1):
+        for i in range(I):
+            place = (d * (longest + 1) + I) * room + i
+            if departures[place] > 0:
+                weight = share * departures[place] * exits[place]
+                differences[middle - i] += weight
+                differences[middle - i + I] -= weight

@@ -20,11 +20,11 @@ from dovetail.models.fertility import MOST, Fertility, FertilityCounts, fertilit
 from dovetail.models.fertility_features import spelling
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps import JumpCounts
+from dovetail.models.jumps import JumpCounts, Jumps
 from dovetail.models.lexicon import Lexicon, LexiconCounts, WordMap, Workspace
 
 DIRECTIONS = ("forward", "reverse")
-LIKELY = 0.005  # with soft counts, candidates below this are counted only when they are drawn
+LIKELY = 0.01  # with soft counts, candidates below this are counted only when they are drawn
 COMMON = 50  # so are all links between two words that were seen as often: enough draws to trust their mean
 
 
@@ -358,7 +358,8 @@ class FertilityIBM1(_Sampled, IBM1):
         uniform = -np.log(I + 1.0) if self.deficient else 0.0
         return np.full((I + 1, I), uniform), float(uniform)
 
-    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0) -> FertilityIBM1:
+    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0, even: float = 0.0) -> FertilityIBM1:
+        """M-step; there are no jumps that could be `even`."""
         fertility, lexicon = self._from_counts(counts, engine, inertia)
         return replace(self, lexicon=lexicon, fertility=fertility)
 
@@ -393,11 +394,14 @@ class FertilityHMM(_Sampled, HMM):
         table *= (1.0 - self.null) / table.sum(axis=1, keepdims=True)
         return np.log(table), float(np.log(self.null))
 
-    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0) -> FertilityHMM:
+    def reestimate(self, counts: Any, engine: Threads, inertia: float = 0.0, even: float = 0.0) -> FertilityHMM:
+        """M-step; `even` is the share of their sum by which all weights of jumps are raised."""
         fertility, lexicon = self._from_counts(counts, engine, inertia)
-        forward, reverse = self.jumps
-        jumps = forward.reestimate(counts.jumps[0]), reverse.reestimate(counts.jumps[1])
-        return replace(self, lexicon=lexicon, jumps=jumps, fertility=fertility)
+        jumps = []
+        for old, seen in zip(self.jumps, counts.jumps, strict=True):
+            new = old.reestimate(seen)
+            jumps.append(Jumps(new.weights + even * new.weights.sum(), new.start + even * new.start.sum()))
+        return replace(self, lexicon=lexicon, jumps=(jumps[0], jumps[1]), fertility=fertility)
 
     def _own_arrays(self) -> dict[str, np.ndarray]:
         return HMM.arrays(self)
