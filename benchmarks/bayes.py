@@ -40,7 +40,7 @@ from texts import find_set, write_text
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 DIRECTIONS = ("forward", "reverse")
 EM = {"decoder": "viterbi", "ibm1_iterations": 80}
-ROW = "| {} | {} | {} | {:.0f} | {:,} | {:,} | {:,} | {} | {:,} | {:.2f} | {:.1f} |"
+ROW = "| {} | {} | {} | {:.0f} | {:,} | {:,} | {:,} | {} | {:,} | {:.3f} | {:.3f} | {:.1f} |"
 
 
 def load(name: str, data: Path) -> tuple[Bitext, list[int], Gold]:
@@ -54,9 +54,12 @@ def load(name: str, data: Path) -> tuple[Bitext, list[int], Gold]:
 
 
 def tables(sets: list[str], data: Path, threads: int, systems: dict[str, tuple[str, dict[str, Any]]]) -> Iterator[str]:
-    """Words with 4 to 7 links, with more than 7, the most; the dictionary, also as a share of EM's; AER in per cent."""
-    yield "| set | system | direction | CPU s | words | 4-7 links | over 7 | most | dictionary | of EM's | AER |"
-    yield "|---|---|---|" + "---|" * 8
+    """Words with 4 to 7 links, with more than 7, the most; the dictionary, also as a share of EM's; AER in per cent.
+
+    `types`: the share of EM's dictionary that any other one needs at least, a pair for each generated word.
+    """
+    yield "| set | system | direction | CPU s | words | 4-7 links | over 7 | most | dictionary | of EM's | types | AER |"
+    yield "|---|---|---|" + "---|" * 9
     for name in sets:
         bitext, lines, gold = load(name, data)
         sides = bitext.source.ids, bitext.source.offsets, bitext.target.ids, bitext.target.offsets
@@ -70,7 +73,8 @@ def tables(sets: list[str], data: Path, threads: int, systems: dict[str, tuple[s
                 links = aligner.align(bitext)
                 size = dictionary_size(links, *sides)
                 shape = fertilities(links, "source" if direction == "forward" else "target")
-                share = size / base.setdefault(direction, size)
+                em_size = base.setdefault(direction, size)
+                types = len(np.unique((bitext.target if direction == "forward" else bitext.source).ids))
                 aer = 100 * evaluate(_test(links, lines), gold).aer
                 yield ROW.format(
                     name,
@@ -82,7 +86,8 @@ def tables(sets: list[str], data: Path, threads: int, systems: dict[str, tuple[s
                     shape.excessive,
                     shape.maximum,
                     size,
-                    share,
+                    size / em_size,
+                    types / em_size,
                     aer,
                 )
 
@@ -161,7 +166,10 @@ def _sampled_links(chains: list[Chain], cells: Cells, bitext: Bitext) -> Alignme
 
 
 def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
-    """Dictionaries of the links that long chains of `ibm1-bayes` have, also as a share of EM's, and log P(words | links)."""
+    """Dictionaries of the links that long chains of `ibm1-bayes` have, also as a share of EM's, and log P(words | links).
+
+    In the end each chain is cooled, with block moves.
+    """
     yield "| set | chain | sweeps | forward | of EM's | log P | reverse | of EM's | log P |"
     yield "|---|---|---|---|---|---|---|---|---|"
     options = find_recipe("ibm1-bayes").options
@@ -175,18 +183,24 @@ def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
             base.append(dictionary_size(em.align(bitext), *sides))
         start = Aligner("ibm1", threads=threads).fit(bitext)
         assert isinstance(start._cells, Cells)
-        for title, hot in (("plain", 0), ("annealed", 100)):
+        for title, hot in (("plain", 0), ("heated", 100)):
             chains = bayes.begin(start.model, start._cells, options, 1, start.engine)
             bayes.run(chains, [Stage("hot", hot, quarters=2), Stage("warm", hot, quarters=3)], start.engine, Monitor())
+            done = 0
             for sweeps in (100, 1000, 5000):
-                left = sweeps - max(0, chains[0].sweeps - 2 * hot)
-                bayes.run(chains, [Stage("sweeps", left)], start.engine, Monitor())
-                sizes = [np.count_nonzero(chain.counts.links) for chain in chains]
-                parts = [
-                    f"{size:,} | {size / em_size:.2f} | {chain.log_probability():,.0f}"
-                    for chain, size, em_size in zip(chains, sizes, base, strict=True)
-                ]
-                yield f"| {name} | {title} | {sweeps:,} | " + " | ".join(parts) + " |"
+                bayes.run(chains, [Stage("sweeps", sweeps - done)], start.engine, Monitor())
+                done = sweeps
+                yield f"| {name} | {title} | {sweeps:,} | {_pairs(chains, base)} |"
+            bayes.run(chains, [Stage("cool", 10, quarters=8, climb=True)] * 10, start.engine, Monitor())
+            yield f"| {name} | {title} | then 100 cool, with block moves | {_pairs(chains, base)} |"
+
+
+def _pairs(chains: list[Chain], base: list[int]) -> str:
+    sizes = [np.count_nonzero(chain.counts.links) for chain in chains]
+    return " | ".join(
+        f"{size:,} | {size / em_size:.2f} | {chain.log_probability():,.0f}"
+        for chain, size, em_size in zip(chains, sizes, base, strict=True)
+    )
 
 
 def _range(values: list[float]) -> str:
@@ -199,6 +213,7 @@ TABLES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 STARTS: dict[str, tuple[str, dict[str, Any]]] = {
     "EM-80": ("ibm1", EM),
+    "EM-80, ties by place": ("ibm1", {**EM, "decoder": "mode"}),
     "EM-5": ("ibm1", {"decoder": "viterbi"}),
     "GS-N": ("ibm1-bayes", {"start": "cooccurrence"}),
     "GS-5": ("ibm1-bayes", {}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -79,16 +80,16 @@ def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(nam
             assert sampled == pytest.approx(exact, abs=0.03)
 
 
-@pytest.mark.parametrize("quarters", [2, 3])
-def test_a_heated_sampler_draws_from_a_power_of_the_collapsed_posterior(quarters):
+@pytest.mark.parametrize("quarters", [2, 3, 8])
+def test_a_heated_or_cooled_sampler_draws_from_a_power_of_the_collapsed_posterior(quarters):
     cells, engine = laid_out(CORPORA["a word twice"])
-    chains = begin(cells, engine, alpha=0.1)
-    stage = Stage("heated", 1, quarters=quarters)
+    chains = begin(cells, engine, alpha=0.5)
+    stage = Stage("tempered", 1, quarters=quarters)
     for chain, result in sampled_marginals(chains, cells, stage, 8000, engine):
         corpus, size = as_generated(CORPORA["a word twice"], chain.direction)
 
         def log_probability(a, corpus=corpus, size=size):
-            return quarters / 4 * naive.log_lexicon(corpus, a, 0.1, size)
+            return quarters / 4 * naive.log_lexicon(corpus, a, 0.5, size)
 
         for sampled, exact in zip(result, naive.marginals(corpus, log_probability), strict=True):
             assert sampled == pytest.approx(exact, abs=0.02)
@@ -244,7 +245,15 @@ def test_the_mode_is_the_likeliest_partner_of_each_word():
         forward, _ = aligner.directional_posteriors(*bitext.tokens(n))
         for j, column in enumerate(forward.T):
             links = [i for i, k in alignment.links if k == j]
-            assert links == ([int(column.argmax())] if column.max() > 1 - column.sum() else [])
+            best = np.flatnonzero(column == column.max())
+            nearest = min(best, key=lambda i: abs((i + 0.5) / len(column) - (j + 0.5) / forward.shape[1]))
+            assert links == ([nearest] if column.max() > 1 - column.sum() else [])
+
+
+def test_tokens_of_a_word_share_their_links():
+    bitext = Bitext.from_pairs([(["a", "b", "a", "b"], ["x", "y", "x", "y"]), (["a"], ["x"]), (["b"], ["y"])])
+    aligner = Aligner("ibm1-bayes", threads=1, combine="forward").fit(bitext)
+    assert aligner.align(bitext)[0].links == [(0, 0), (1, 1), (2, 2), (3, 3)]
 
 
 def test_words_whose_pairs_are_all_in_doubt_go_where_samples_had_them():
@@ -277,8 +286,16 @@ def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
     assert sum(stage.sweeps for stage in bayes.stages("ibm1-bayes", cells, find_recipe("ibm1-bayes").options)) == 1400
 
 
+@pytest.mark.parametrize(("cells", "chains"), [(1_000, 3), (200_000_000, 3), (650_000_000, 2), (10_000_000_000, 1)])
+def test_very_large_texts_get_fewer_chains_unless_told_otherwise(cells, chains):
+    options = find_recipe("hmm-bayes").options
+    text = SimpleNamespace(total=cells)
+    assert bayes.number_of_chains(text, options) == chains
+    assert bayes.number_of_chains(text, replace(options, adapt_sweeps=False)) == 3
+
+
 @pytest.mark.parametrize("burn_in", [0, 2, 100])
-def test_annealing_takes_no_more_sweeps_and_ends_before_the_samples(burn_in):
+def test_annealing_takes_no_more_sweeps_and_only_samples_are_kept(burn_in):
     cells, _ = laid_out(made_up(10))
     recipe = find_recipe("ibm1-bayes")
     annealed, plain = (
@@ -286,9 +303,10 @@ def test_annealing_takes_no_more_sweeps_and_ends_before_the_samples(burn_in):
         for annealing in (True, False)
     )
     assert sum(stage.sweeps for stage in annealed) == sum(stage.sweeps for stage in plain)
-    assert [stage.quarters for stage in annealed] == [2, 3, 4, 4]
-    assert [stage.lag for stage in annealed] == [0, 0, 0, 10]
-    assert all(stage.quarters == 4 for stage in plain if stage.sweeps)
+    assert [stage.quarters for stage in annealed] == [2, 3, 4, 8, 8]
+    assert [stage.lag for stage in annealed] == [0, 0, 0, 0, 10]
+    assert [stage.climb for stage in annealed] == [True] * 4 + [False]
+    assert all(stage.quarters == 4 and not stage.climb for stage in plain)
 
 
 @pytest.fixture(scope="module")
@@ -319,6 +337,6 @@ def systems(shared_data):
 def test_sampling_makes_a_small_dictionary_and_few_garbage_collectors(systems, direction):
     """Mermer and Saraçlar 2011, Tables 3 and 4, and AER.  The more text, the clearer: this one is short."""
     (em_size, em_excessive, em_aer), (size, excessive, aer) = systems(direction)
-    assert size < 0.7 * em_size
-    assert excessive < 0.25 * em_excessive
+    assert size < 0.6 * em_size
+    assert excessive < 0.1 * em_excessive
     assert aer < em_aer

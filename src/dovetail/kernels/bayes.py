@@ -7,7 +7,7 @@ p(a_j = i | all other links) is proportional to
     times (m(e_i, c + 1) + b_(c+1)) / (m(e_i, c) + b_c)   fertility, integrated out too: token i has c links without this one
 
 where n counts links of word types, m tokens of a word type by their number of links, the token itself taken out.  A heated
-sampler draws from a power of all this below 1.
+sampler draws from a power of all this below 1, a cooled one from a power above 1.
 """
 
 from __future__ import annotations
@@ -92,11 +92,14 @@ def fill_moves(row, alpha, scale, into, out, factor, weight):
 
 
 @kernel
-def heat(weight, n, quarters):
-    """weight ** (quarters / 4), for 2 or 3 quarters: square roots go in vectors, powers do not."""
+def temper(weight, n, quarters):
+    """weight ** (quarters / 4), for 2, 3 or 8 quarters: square roots go in vectors, powers do not."""
     if quarters == 2:
         for i in range(n):
             weight[i] = np.sqrt(weight[i])
+    elif quarters == 8:
+        for i in range(n):
+            weight[i] *= weight[i]
     else:
         for i in range(n):
             root = np.sqrt(weight[i])
@@ -146,7 +149,7 @@ def sweep(
     (words + 1, the last is NULL's) and `null_counts` are links of word types, `histogram` tokens by their links; all
     are kept up to date, and so is `alignment` (a position a generated token, -1 is NULL).  Jumps count if `moving`:
     `jump` has weights of distances, `first` and `last` of the first link's and the last link's distance from the
-    sentence's ends; `p0` is NULL's weight.  Fertility counts if `fertile`.  `quarters` below 4: every draw is from the
+    sentence's ends; `p0` is NULL's weight.  Fertility counts if `fertile`.  `quarters` other than 4: every draw is from the
     conditional's power quarters / 4, at temperature 4 / quarters.  `twin` leads from a generating token to
     the next of the same word in its piece, round and round.  Piece p draws from the stream (seed,
     sweep_number, first_number + p).  The conditional probabilities of every draw, times `share`, are added to
@@ -239,9 +242,9 @@ def sweep(
                     null *= jump[into + next_link]
             else:
                 fill(row, alpha, scale, weight)
-            if quarters < 4:
+            if quarters != 4:
                 weight[I] = null
-                heat(weight, I + 1, quarters)
+                temper(weight, I + 1, quarters)
                 null = weight[I]
             new, total = draw(weight, I, null, uniform(key, j), sums)
             if new == -2:  # nothing is possible: it stays where it was

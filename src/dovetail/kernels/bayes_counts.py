@@ -130,8 +130,19 @@ def log_marginal(counts, alpha):
 
 
 @kernel
+def nearer(i, other, j, I, J):
+    """Whether word i of I lies nearer than word `other` to word j of J, by their middles on a scale from 0 to 1."""
+    middle = (2 * j + 1) * I
+    return abs((2 * i + 1) * J - middle) < abs((2 * other + 1) * J - middle)
+
+
+@kernel
 def mark_modes(first, last, lines, forward, reverse, null_forward, null_reverse, forward_mark, reverse_mark, marks):
-    """Mark the likeliest partner of each word, if NULL is not likelier; all arguments but marks hold posteriors."""
+    """Mark the likeliest partner of each word, if NULL is not likelier; all arguments but marks hold posteriors.
+
+    Of partners that are equally likely, as all tokens of a word are to IBM Model 1, the one nearest to the diagonal: the
+    first would collect what belongs to them all.
+    """
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
@@ -139,8 +150,9 @@ def mark_modes(first, last, lines, forward, reverse, null_forward, null_reverse,
             best = NULL
             value = null_forward[line[COLUMN] + j]
             for i in range(I):
-                if forward[cell + i * J + j] > value:
-                    value = forward[cell + i * J + j]
+                here = forward[cell + i * J + j]
+                if here > value or (here == value and best != NULL and nearer(i, best, j, I, J)):
+                    value = here
                     best = i
             if best != NULL:
                 marks[cell + best * J + j] |= forward_mark
@@ -148,8 +160,9 @@ def mark_modes(first, last, lines, forward, reverse, null_forward, null_reverse,
             best = NULL
             value = null_reverse[line[ROW] + i]
             for j in range(J):
-                if reverse[cell + i * J + j] > value:
-                    value = reverse[cell + i * J + j]
+                here = reverse[cell + i * J + j]
+                if here > value or (here == value and best != NULL and nearer(j, best, i, J, I)):
+                    value = here
                     best = j
             if best != NULL:
                 marks[cell + i * J + best] |= reverse_mark

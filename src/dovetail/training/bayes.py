@@ -15,12 +15,14 @@ from dovetail.models.bayes_lexicon import BayesLexicon, LexiconPrior
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.lexicon import Lexicon, LexiconCounts, Workspace
 from dovetail.training.bayes_chains import Chain, Counts, Stage, Text, sweep
+from dovetail.training.bayes_climb import climb
 from dovetail.training.monitor import Monitor
 from dovetail.training.sampling import Starts, best_words
 
 SMALL_CELLS = 1 << 19  # up to here a text gets all the sweeps that were asked for
 USUAL_CELLS = 5_000_000  # here the HMM gets as many as were asked for
 LEAST, MOST = 0.2, 2.0  # how far its sweeps follow the size of the text
+LARGE_CELLS = 250_000_000  # from here on there are fewer chains, too
 LEAST_BURN_IN, LEAST_SAMPLES = 60, 20  # of IBM Model 1, however large the text
 
 
@@ -49,7 +51,7 @@ def train(
 
 
 def begin(ibm1: IBM1, cells: Cells, options: Any, seed: int, engine: Threads, warm: Any = None) -> list[Chain]:
-    """`options.chains` chains of both directions at their first alignments."""
+    """Chains of both directions at their first alignments."""
     work = Workspace.for_cells(cells)
     if options.start == "em":
         starts = best_words(ibm1, cells, work, engine)
@@ -65,8 +67,10 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
     """What is sampled, and how often.
 
     With `adapt_sweeps` large texts get fewer sweeps, since their counts say more: IBM Model 1 in proportion, the HMM with
-    the square root.  With `annealing` a third of IBM Model 1's burn-in is at temperature 2 and a third at 4/3.  Links of a
-    word pair hold on to one another and hardly leave one at a time: a cool chain keeps many pairs that it began with.
+    the square root.  With `annealing` IBM Model 1's burn-in is for a third at temperature 2, for a third at 4/3, then for a
+    while at 1, and for the last quarter at 1/2, where samples are; each of these ends with block moves.  Links of a word
+    pair hold on to one another and hardly leave one at a time: a cool chain keeps many pairs that it began with, and a
+    warm one has many that are nothing but noise.
     """
     size = max(1, cells.total)
     burn_in, samples, lag = options.burn_in, options.samples, options.lag
@@ -77,12 +81,15 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
             burn_in = min(burn_in, max(LEAST_BURN_IN, round(burn_in * share)))
             lag = max(1, round(lag * share))
             samples = min(samples, max(LEAST_SAMPLES, round(draws / lag)))
-        third = burn_in // 3 if options.annealing else 0
+        if not options.annealing:
+            return [Stage("burn-in", burn_in), Stage("samples", samples * lag, lag=lag)]
+        third, quarter = burn_in // 3, burn_in // 4
         return [
-            Stage("hot burn-in", third, quarters=2),
-            Stage("warm burn-in", third, quarters=3),
-            Stage("burn-in", burn_in - 2 * third),
-            Stage("samples", samples * lag, lag=lag),
+            Stage("hot burn-in", third, quarters=2, climb=True),
+            Stage("warm burn-in", third, quarters=3, climb=True),
+            Stage("burn-in", burn_in - 2 * third - quarter, climb=True),  # without it, frequent words freeze anywhere
+            Stage("cool burn-in", quarter, quarters=8, climb=True),
+            Stage("samples", samples * lag, quarters=8, lag=lag),
         ]
     ibm1, hmm = options.ibm1_sweeps, options.hmm_sweeps
     if options.adapt_sweeps:
@@ -94,6 +101,12 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
         Stage("fertility burn-in", burn_in, moving=True, fertile=True),
         Stage("samples", max(1, samples) * lag, moving=True, fertile=True, lag=lag),
     ]
+
+
+def number_of_chains(cells: Cells, options: Any) -> int:
+    """As many as were asked for; of a very large text, with `adapt_sweeps`, fewer by the square root of its size."""
+    share = (LARGE_CELLS / max(1, cells.total)) ** 0.5 if options.adapt_sweeps else 1.0
+    return max(1, round(options.chains * min(1.0, share)))
 
 
 def run(chains: Sequence[Chain], stages: Sequence[Stage], engine: Threads, monitor: Monitor) -> None:
@@ -118,6 +131,8 @@ def run(chains: Sequence[Chain], stages: Sequence[Stage], engine: Threads, monit
             ):
                 objective[chain.direction] += 2.0 * value / len(chains)
             monitor.iterated(objective)
+        if stage.climb:
+            climb(chains, engine)
 
 
 def _learn_fertility_prior(chains: Sequence[Chain]) -> None:
@@ -153,7 +168,7 @@ def make_chains(text: Text, starts: Starts, options: Any, seed: int, warm: Bayes
     sizes = slots.n_sources, slots.n_targets
     columns = options.largest_fertility + 1
     made = []
-    for number in range(options.chains):
+    for number in range(number_of_chains(text.cells, options)):
         for direction in range(2):
             counts = Counts(
                 np.zeros(len(slots), np.float32),

@@ -29,7 +29,8 @@ MOST_SHARDS = 4  # each begins with a copy of the counts; chains and directions 
 class Stage:
     """Some sweeps of one kind; every `lag`-th is a sample if `lag` is not 0.
 
-    `quarters` (4, 3 or 2): links are drawn from the posterior's power quarters / 4, at temperature 4 / quarters.
+    `quarters` (2, 3, 4 or 8): links are drawn from the posterior's power quarters / 4, at temperature 4 / quarters.
+    `climb`: the stage ends with block moves to likelier links (IBM Model 1 only).
     """
 
     name: str
@@ -38,6 +39,7 @@ class Stage:
     fertile: bool = False
     lag: int = 0
     quarters: int = 4
+    climb: bool = False
 
 
 @dataclass
@@ -131,6 +133,23 @@ class Chain:
                 self.counts.links,
                 self.counts.totals,
                 self.counts.nulls,
+            )
+
+    def count_again(self, before: list[np.ndarray]) -> None:
+        """Bring the counts of slots from the alignments `before` to those there are now."""
+        cells, (source_ids, target_ids) = self.text.cells, self._ids()
+        for block, old, new in zip(cells, before, self.alignments, strict=True):
+            bayes_counts.move_links(
+                block.lines,
+                SIDES[self.direction],
+                self.direction == 1,
+                source_ids,
+                target_ids,
+                cells.slots.row_start,
+                block.rank,
+                old,
+                new,
+                self.counts.links,
             )
 
     def begin(self, stage: Stage) -> None:
@@ -259,22 +278,10 @@ def _sweep_shards(
     changes = engine.map(task, [(number, shard) for number in range(len(chains)) for shard in range(shards)])
 
     def merge(number: int) -> None:
-        chain, cells = chains[number], chains[number].text.cells
+        chain = chains[number]
         for change in changes[number * shards : (number + 1) * shards]:
             for part, difference in zip(chain.counts.parts()[1:], change, strict=True):
                 part += difference
-        for block, old, new in zip(cells, before[number], chain.alignments, strict=True):
-            bayes_counts.move_links(
-                block.lines,
-                SIDES[chain.direction],
-                chain.direction == 1,
-                cells.source_ids,
-                cells.target_ids,
-                cells.slots.row_start,
-                block.rank,
-                old,
-                new,
-                chain.counts.links,
-            )
+        chain.count_again(before[number])
 
     engine.map(merge, [(number,) for number in range(len(chains))])
