@@ -126,8 +126,8 @@ class Recipe:
             for whole, part in zip((text.source, text.target), few, strict=True):
                 with whole.open(encoding="utf-8") as lines:
                     part.write_text("".join(islice(lines, WARMING_PAIRS)), encoding="utf-8")
-            for sample in ((), ("--option", "sample=100")):
-                run(self._command(*few, folder / OWN, threads, "--save", folder / "model", *sample))
+            for options in (("--save", folder / "model"), ("--option", "sample=100")):
+                run(self._command(*few, folder / OWN, threads, *options))
 
     def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
         model = folder / "model"

@@ -223,7 +223,7 @@ import argparse, pathlib, sys
 parser = argparse.ArgumentParser()
 for name in ("align", "source", "target"):
     parser.add_argument(name)
-for name in ("--recipe", "--combine", "--threads", "--save", "--load"):
+for name in ("--recipe", "--combine", "--threads", "--save", "--load", "--option"):
     parser.add_argument(name)
 parser.add_argument("-o")
 parser.add_argument("--quiet", action="store_true")
