@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW
 
 
-@kernel
+@leaf
 def softened(product, power):
     """product ** power; 3/4 by two square roots.  What would come out below 1e-6 is nothing: that is most cells."""
     if power == 1.0:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 
 # Columns of the tables of words: total count, weight of the prior, 1 / (total + prior + weights of all stem levels); then,
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).
@@ -89,7 +90,7 @@ def add_by_word(row_start, target, values, by_source, by_target):
         by_source[e] += total
 
 
-@kernel
+@leaf
 def without(own, support, word, other, weights):
     """t(other | word) with the cell's `own` count taken out of every count it went into.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 
 NOTABLE = np.float32(0.02)  # posterior above which a cell is treated on its own
 LIMIT = np.float32(1e4)  # a message stays within 1 / LIMIT .. LIMIT
@@ -57,7 +58,7 @@ def ratio(others, phi):
     return min(max(np.float32(on / max(off, 1e-300)), np.float32(1.0) / LIMIT), LIMIT)
 
 
-@kernel
+@leaf
 def speak(posteriors, messages, n, lump, phi, chances, others, belief):
     """Messages of one word to its n notable cells, in place of the old ones; returns the message to all its other cells.
 

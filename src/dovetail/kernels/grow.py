@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import CELL, LENGTH_I, LENGTH_J
 from dovetail.kernels.viterbi import EITHER
 
 
-@kernel
+@leaf
 def touches(marks, cell, i, j, I, J):
     """Whether one of the eight cells around (i, j) is marked."""
     for a in range(max(i - 1, 0), min(i + 2, I)):

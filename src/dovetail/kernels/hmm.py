@@ -11,12 +11,13 @@ import math
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 NEGLIGIBLE = np.float32(1e-8)  # a state with less of the mass is passed over: trained models leave a handful a column
 
 
-@kernel
+@leaf
 def total_of(values):
     """The sum, in four strands: a single one waits four cycles for every addition."""
     n = len(values)

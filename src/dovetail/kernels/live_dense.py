@@ -6,6 +6,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.hmm import forward_backward
+from dovetail.kernels.leaf import leaf
 
 SINGLE = 7  # distances up to this have a bin each (models.word_jumps.EDGES), so that their weights lie side by side
 
@@ -32,7 +33,7 @@ def jump_table(words, first_word, S, weights, bins, exits, table, transposed):
             transposed[s, before] = table[before, s]
 
 
-@kernel
+@leaf
 def rows(
     T,
     S,

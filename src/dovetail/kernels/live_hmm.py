@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.kernels import kernel
 from dovetail.kernels.hmm import total_of
 from dovetail.kernels.joint_hmm import count_ends
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.kernels.live_dense import rows
 
@@ -38,7 +39,7 @@ def jump_sums(weights, low, high, sums):
         sums[word, middle] = weights[word, middle]
 
 
-@kernel
+@leaf
 def exit_chances(words, first_word, S, weights, sums, bins, low, high, exits):
     """exits[s'] = 1 / the summed weight of all jumps from s' that stay in the sentence."""
     middle = len(bins) // 2
@@ -54,7 +55,7 @@ def exit_chances(words, first_word, S, weights, sums, bins, low, high, exits):
         exits[before] = np.float32(1.0) / total
 
 
-@kernel
+@leaf
 def end_chances(S, shape, from_end, chances):
     """Weights by distance from one end of the sentence, normalised; returns 1 / their sum."""
     most = len(shape) - 1
@@ -66,7 +67,7 @@ def end_chances(S, shape, from_end, chances):
     return scale
 
 
-@kernel
+@leaf
 def chain(
     T,
     S,
@@ -408,7 +409,7 @@ def expect(
                 count_ends(first_moves[:S], final, last_link, start_exit, end_exit, end_counts[direction])
 
 
-@kernel
+@leaf
 def by_column(row, I, J, start, column, begin, order, state):
     """The live cells of a piece by column: those of column j are order[begin[j]:begin[j + 1]]; `state` are their rows."""
     low = start[row]

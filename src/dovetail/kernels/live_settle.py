@@ -7,6 +7,7 @@ import numpy as np
 from dovetail.kernels import kernel
 from dovetail.kernels.agreement import softened
 from dovetail.kernels.fertility_messages import NOTABLE, speak
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.kernels.live_hmm import by_column
 
@@ -110,7 +111,7 @@ def settle(
             )
 
 
-@kernel
+@leaf
 def speak_to_all(
     n_words, begin, order, posterior, message, fertility, words, belief, posteriors, messages, chances, others
 ):

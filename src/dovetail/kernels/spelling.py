@@ -6,6 +6,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.cooccurrence import RANK_LIMIT
+from dovetail.kernels.leaf import leaf
 from dovetail.kernels.lines import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
 # Bins 0-9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
@@ -15,20 +16,20 @@ SHORT = 4  # identical words below this length, and
 COMPARED = 3  # words below this length, say little by their letters
 
 
-@kernel
+@leaf
 def mark_places(word, places):
     """Bit k of places[letter] is set where word[k] is that letter."""
     for k in range(len(word)):
         places[word[k]] |= np.uint64(1) << np.uint64(k)
 
 
-@kernel
+@leaf
 def unmark_places(word, places):
     for letter in word:
         places[letter] = np.uint64(0)
 
 
-@kernel
+@leaf
 def ones(bits):
     """How many bits are set."""
     bits -= (bits >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -37,7 +38,7 @@ def ones(bits):
     return np.int64((bits * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel
+@leaf
 def common_subsequence(places, length, other):
     """Length of the longest common subsequence of `other` and the word of up to 64 letters whose `places` are marked.
 
