@@ -18,7 +18,15 @@ class Threads:
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = max(1, threads if threads is not None else usable_cores())
-        self._pool = ThreadPoolExecutor(self.threads, "dovetail")
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = 0
+
+    @property
+    def pool(self) -> ThreadPoolExecutor:
+        """Made in each process anew: a fork has none of its parent's threads."""
+        if self._pool is None or self._process != os.getpid():
+            self._pool, self._process = ThreadPoolExecutor(self.threads, "dovetail"), os.getpid()
+        return self._pool
 
     def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
         """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised.
@@ -31,7 +39,7 @@ class Threads:
             return []
         if self.threads == 1:
             return self._in_turn(function, work)
-        futures = [self._pool.submit(function, *task) for task in work]
+        futures = [self.pool.submit(function, *task) for task in work]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
@@ -51,7 +59,7 @@ class Threads:
             return answers
 
         try:
-            return self._pool.submit(run).result()
+            return self.pool.submit(run).result()
         finally:
             stopped = True  # by an interruption, else there is nothing left to stop
 
