@@ -323,8 +323,9 @@ def test_a_text_past_the_limit_has_a_larger_sample_and_no_iterations_of_its_own(
 
     options = Options(sample=10, hmm_iterations=5, whole_iterations=2, whole_cells=1000)
     assert training._sampling(1000, options) == (10, 5, 2)
-    assert training._sampling(1200, options) == (300, 6, 0)
-    assert training._sampling(10**12, options) == (training.AMPLE, 6, 0)
+    assert training._sampling(1001, options) == (10, 6, 0)
+    assert training._sampling(4000, options) == (20, 6, 0)
+    assert training._sampling(10**9, options) == (10_000, 6, 0)
     assert training._sampling(10**12, replace(options, whole_cells=0)) == (10, 5, 2)
     assert training._sampling(10**12, replace(options, sample=0)) == (0, 5, 2)  # all iterations on the whole text
 
@@ -357,7 +358,7 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
     counts = random.uniform(0, 2, len(few.slots))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     lexicon = lexicon.with_counts(counts, nulls)
-    moved = lexicon.moved(cells.slots, ENGINE)
+    moved = lexicon.moved(cells.slots, True, ENGINE)
 
     def by_pair(lexicon):
         owner = np.repeat(np.arange(lexicon.slots.n_sources), np.diff(lexicon.slots.row_start))
@@ -373,6 +374,8 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
         assert found[pair] == pytest.approx(values)
     for side in range(2):
         assert moved.totals[side] == pytest.approx(lexicon.totals[side])
+    speaking = lexicon.moved(cells.slots, False, ENGINE)
+    assert speaking.emissions(ENGINE) == pytest.approx(moved.emissions(ENGINE))
 
 
 @pytest.mark.parametrize("start", ["cold", "warm"])

@@ -283,6 +283,7 @@ _recipe(
         share=0.04,
         sample=3_000_000,
         whole_iterations=1,
+        whole_cells=15_000_000,
     ),
 )
 _recipe(

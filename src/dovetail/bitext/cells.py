@@ -213,9 +213,7 @@ def _block(
     rank: np.ndarray,
     columns: int,
 ) -> Block:
-    # Rare words make most of a vocabulary: sorting only the words of the block keeps many small blocks cheap.
-    present, local = np.unique(words, return_inverse=True)
-    order, starts = kernels.sort_by_word(local.astype(np.int32), len(present))
+    order, starts = kernels.sort_by_word(words, int(words.max(initial=-1)) + 1)
     I, J = lines[:, LENGTH_I], lines[:, LENGTH_J]
     cells_before = _cumulative(J[row_piece[order]])
     shares = _equal_shares(np.diff(cells_before[starts]), SHARDS)

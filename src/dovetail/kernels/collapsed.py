@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.leaf import leaf
+from dovetail.kernels.transfer import SPREAD
 
 # Columns of the tables of words: total count, weight of the prior, 1 / (total + prior + weights of all stem levels); then,
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).
@@ -54,19 +55,63 @@ def begin_emissions(first, last, row_start, counts, spelling, prior, emissions):
         emissions[slot, 1] = value
 
 
+@leaf
+def searched(partners, counts, first, last, stem):
+    """The count of one target stem among those of a source stem, which are sorted."""
+    k = first + np.searchsorted(partners[first:last], stem)
+    return np.float32(counts[k]) if k < last and partners[k] == stem else np.float32(0.0)
+
+
 @kernel
-def add_level(first, last, row_start, target, group, counts, level, sources, targets, emissions):
-    """Add what the pair's stems of one level count."""
+def add_stems(
+    first_stem,
+    last_stem,
+    words_by_stem,
+    stem_starts,
+    starts,
+    partners,
+    counts,
+    row_start,
+    target,
+    target_stem,
+    n_target_stems,
+    level,
+    sources,
+    targets,
+    emissions,
+):
+    """Add what the pairs' stems of one level count, for the words of source stems first_stem..last_stem - 1.
+
+    A source stem's counts are spread out by target stem; if they are far more than its slots (in a short text that a
+    trained lexicon aligns) they are sorted, and searched.
+    """
     at = FIRST_LEVEL + WIDTH * level
-    for e in range(first, last):
-        backoff = sources[e, at + BACKOFF]
-        share = sources[e, at + SHARE]
-        for slot in range(row_start[e], row_start[e + 1]):
-            count = np.float32(counts[group[slot]])
-            if count > np.float32(0.0):
+    found = np.zeros(n_target_stems, np.float32)
+    for stem in range(first_stem, last_stem):
+        words = words_by_stem[stem_starts[stem] : stem_starts[stem + 1]]
+        slots = 0
+        for e in words:
+            slots += row_start[e + 1] - row_start[e]
+        first, last = starts[stem], starts[stem + 1]
+        spread = last - first <= SPREAD * slots
+        if spread:
+            for k in range(first, last):
+                found[partners[k]] = counts[k]
+        for e in words:
+            backoff = sources[e, at + BACKOFF]
+            share = sources[e, at + SHARE]
+            for slot in range(row_start[e], row_start[e + 1]):
                 f = target[slot]
-                emissions[slot, 0] += backoff * count * targets[f, at + SHARE]
-                emissions[slot, 1] += targets[f, at + BACKOFF] * count * share
+                if spread:
+                    count = found[target_stem[f]]
+                else:
+                    count = searched(partners, counts, first, last, target_stem[f])
+                if count > np.float32(0.0):
+                    emissions[slot, 0] += backoff * count * targets[f, at + SHARE]
+                    emissions[slot, 1] += targets[f, at + BACKOFF] * count * share
+        if spread:
+            for k in range(first, last):
+                found[partners[k]] = np.float32(0.0)
 
 
 @kernel

@@ -50,7 +50,7 @@ def group_slots(words_by_stem, stem_starts, row_start, target, target_stem, n_ta
     Walks each source stem's words and numbers their target stems as they first appear.  Returns the target stem of
     each group and where each source stem's groups start.
     """
-    seen = np.full(n_target_stems, -1, np.int64)
+    seen = np.full(n_target_stems, -1, np.int32)
     partners = np.empty(len(target), np.int32)
     starts = np.zeros(len(stem_starts), np.int64)
     used = 0

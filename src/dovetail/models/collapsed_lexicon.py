@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from dovetail.bitext.cells import Block, Cells, Slots
-from dovetail.bitext.spelling import letters
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels import collapsed as kernels
@@ -25,8 +24,10 @@ from dovetail.kernels import spelling as spelling_kernels
 from dovetail.kernels import transfer as transfer_kernels
 from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 from dovetail.models.lexicon import WordMap, Workspace, check_shapes, saved_slots, slot_runs
+from dovetail.models.likeness import compare_spellings
 from dovetail.models.live import Live, LiveValues
 from dovetail.models.stem_level import StemLevel
+from dovetail.models.word_tables import WordTables
 
 
 @dataclass(frozen=True)
@@ -45,33 +46,6 @@ class LexiconPriors:
     def weights(self) -> np.ndarray:
         """Their weights, in order."""
         return np.array([self.stems[level] for level in self.levels], np.float32)
-
-
-@dataclass(frozen=True)
-class WordTables:
-    """What kernels.collapsed reads of words: (words, 3 + 3 for each level)."""
-
-    sources: np.ndarray
-    targets: np.ndarray
-
-    @classmethod
-    def of(cls, lexicon: CollapsedLexicon) -> WordTables:
-        levels, alpha = lexicon.levels, np.float32(lexicon.priors.alpha)
-        width = kernels.FIRST_LEVEL + kernels.WIDTH * len(levels)
-        words = [np.zeros((size, width), np.float32) for size in (lexicon.slots.n_sources, lexicon.slots.n_targets)]
-        for table, total in zip(words, lexicon.totals, strict=True):
-            table[:, kernels.TOTAL] = total
-        for table, prior, size in zip(words, lexicon.spelled, reversed(lexicon.sizes), strict=True):
-            table[:, kernels.PRIOR] = alpha * size + prior
-        for number, level in enumerate(levels):
-            at = kernels.FIRST_LEVEL + kernels.WIDTH * number
-            words[0][:, at + kernels.STEM] = level.source_total[level.source.numbers]
-            words[1][:, at + kernels.STEM] = level.target_total[level.target.numbers]
-            words[0][:, at + kernels.SHARE] = level.source_share
-            words[1][:, at + kernels.SHARE] = level.target_share
-        for table in words:
-            kernels.ready_factors(table, lexicon.priors.weights)
-        return cls(words[0], words[1])
 
 
 @dataclass
@@ -156,14 +130,13 @@ class CollapsedLexicon:
             found = np.empty((len(self.slots), 2), np.float32)
             row_start, target, words = self.slots.row_start, self.slots.target, self.tables
 
-            def task(first: int, last: int) -> None:
-                kernels.begin_emissions(first, last, row_start, self.counts, self.spelling, self.prior, found)
-                for number, level in enumerate(self.levels):
-                    of_level = level.group, level.counts, number
-                    kernels.add_level(first, last, row_start, target, *of_level, words.sources, words.targets, found)
-                kernels.scale_emissions(first, last, row_start, target, words.sources, words.targets, found)
-
-            engine.map(task, slot_runs(row_start))
+            runs = slot_runs(row_start)
+            begun = row_start, self.counts, self.spelling, self.prior, found
+            engine.map(lambda first, last: kernels.begin_emissions(first, last, *begun), runs)
+            for number, level in enumerate(self.levels):
+                level.add_to(found, number, self.slots, words, engine)
+            scaled = row_start, target, words.sources, words.targets, found
+            engine.map(lambda first, last: kernels.scale_emissions(first, last, *scaled), runs)
             self._emissions = found
         return self._emissions
 
@@ -191,19 +164,29 @@ class CollapsedLexicon:
             null_reverse=self.null_reverse,
         )
 
-    def moved(self, slots: Slots, engine: Threads) -> CollapsedLexicon:
-        """The same counts among the slots of more text with the same vocabularies."""
-        more = CollapsedLexicon.of(slots, self.vocabularies, self.priors)
-        more.spelling = compare_spellings(slots, *self.vocabularies, engine)
+    def moved(self, slots: Slots, learning: bool, engine: Threads) -> CollapsedLexicon:
+        """The same counts among the slots of more text with the same vocabularies.
+
+        One that is not to go on `learning` takes less time and memory.
+        """
+        own = self.compact()
+        more = replace(
+            self,
+            slots=slots,
+            counts=np.empty(len(slots)),
+            spelling=compare_spellings(slots, *self.vocabularies, engine),
+            levels=own.levels,
+        )
         more._take_prior(self.prior)
         same = np.arange(slots.n_sources, dtype=np.int32), np.arange(slots.n_targets, dtype=np.int32)
-        own = self.compact()
         transfer_kernels.look_up_counts(
             slots.row_start, slots.target, *same, own.slots.row_start, own.slots.target, own.counts, more.counts
         )
-        for level in more.levels:
-            level.recount(more.counts)
-        return replace(more, totals=self.totals, null_forward=self.null_forward, null_reverse=self.null_reverse)
+        if learning:
+            more.levels = [StemLevel.of(slots, *self.vocabularies, level) for level in self.priors.levels]
+            for level in more.levels:
+                level.recount(more.counts)
+        return more
 
     def compact(self) -> CollapsedLexicon:
         """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
@@ -241,7 +224,7 @@ class CollapsedLexicon:
             spelled=(_picked(self.spelled[0], words.source), _picked(self.spelled[1], words.target)),
             vocabularies=words.vocabularies,
             levels=[
-                level.transfer(number, slots, self.vocabularies, words.vocabularies)
+                level.transfer(number, self.vocabularies, words.vocabularies)
                 for number, level in zip(self.priors.levels, self.levels, strict=True)
             ],
             spelling=compare_spellings(slots, *words.vocabularies, engine),
@@ -388,39 +371,6 @@ def _picked(values: np.ndarray, numbers: np.ndarray, missing: float = 0.0) -> np
     if not len(values):
         return np.full(len(numbers), missing, values.dtype)
     return np.where(numbers >= 0, values[numbers], values.dtype.type(missing))
-
-
-def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
-    """Letters by small numbers instead of code points, and how many there are."""
-    present = np.zeros(max(one.max(initial=0), other.max(initial=0)) + 1, np.int32)
-    present[one] = present[other] = 1
-    number = np.cumsum(present, dtype=np.int32) - 1
-    return (number[one], number[other]), int(present.sum())
-
-
-def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, engine: Threads) -> np.ndarray:
-    """The spelling bin of every slot."""
-    bins = np.empty(len(slots), np.uint8)
-    one, other = letters(source), letters(target)
-    codes, n_codes = _numbered(one.codes, other.codes)
-    engine.map(
-        lambda first, last: spelling_kernels.compare_spellings(
-            first,
-            last,
-            slots.row_start,
-            slots.target,
-            codes[0],
-            one.offsets,
-            one.plain,
-            codes[1],
-            other.offsets,
-            other.plain,
-            n_codes,
-            bins,
-        ),
-        slot_runs(slots.row_start),
-    )
-    return bins
 
 
 @dataclass

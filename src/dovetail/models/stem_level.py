@@ -10,11 +10,12 @@ import numpy as np
 from dovetail.bitext.cells import Slots
 from dovetail.bitext.spelling import Stems, stems
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.engines import Threads
+from dovetail.kernels import collapsed as collapsed_kernels
 from dovetail.kernels import stems as kernels
-from dovetail.kernels import transfer as transfer_kernels
-from dovetail.kernels.collapsed import add_by_word
 from dovetail.kernels.cooccurrence import sort_by_word
-from dovetail.models.lexicon import check_rows, check_shapes
+from dovetail.models.lexicon import check_rows, check_shapes, slot_runs
+from dovetail.models.word_tables import WordTables
 
 
 @dataclass
@@ -22,8 +23,8 @@ class StemLevel:
     """One level of stems for a text.
 
     Pairs of stems that co-occur are groups: those of source stem s are `starts[s]:starts[s + 1]`, with target stems
-    `partners` and `counts`; `group[slot]` is a word pair's.  The totals are counts of links by stem, the shares
-    p(word | its stem) for each word.
+    `partners` and `counts`; `group[slot]` is a word pair's, needed for learning only: a compact level has none.  The totals
+    are counts of links by stem, the shares p(word | its stem) for each word.
     """
 
     SAVED: ClassVar = ("starts", "partners", "counts", "source_total", "target_total")
@@ -61,12 +62,38 @@ class StemLevel:
             _shares(of_target.numbers, target.counts, _token_counts(of_target, target)),
         )
 
+    def add_to(self, emissions: np.ndarray, number: int, slots: Slots, words: WordTables, engine: Threads) -> None:
+        """Add what stems count to the emissions of all slots; `number` is this level's among the tables'."""
+        words_by_stem, stem_starts = sort_by_word(self.source.numbers, len(self.source))
+        slots_before = np.zeros(len(words_by_stem) + 1, np.int64)
+        np.cumsum(np.diff(slots.row_start)[words_by_stem], out=slots_before[1:])
+        engine.map(
+            lambda first, last: collapsed_kernels.add_stems(
+                first,
+                last,
+                words_by_stem,
+                stem_starts,
+                self.starts,
+                self.partners,
+                self.counts,
+                slots.row_start,
+                slots.target,
+                self.target.numbers,
+                len(self.target),
+                number,
+                words.sources,
+                words.targets,
+                emissions,
+            ),
+            slot_runs(slots_before[stem_starts]),
+        )
+
     def recount(self, counts: np.ndarray) -> None:
         """Add up the slots' counts by group and by stem."""
         self.counts[:] = 0.0
         kernels.add_up(self.group, counts, self.counts)
         self.source_total[:], self.target_total[:] = 0.0, 0.0
-        add_by_word(self.starts, self.partners, self.counts, self.source_total, self.target_total)
+        collapsed_kernels.add_by_word(self.starts, self.partners, self.counts, self.source_total, self.target_total)
 
     def restricted(self, used: np.ndarray) -> StemLevel:
         """For some of the slots; the groups and their counts are the same arrays."""
@@ -124,27 +151,35 @@ class StemLevel:
             _shares(of_target.numbers, target.counts, _token_counts(of_target, target)),
         )
 
-    def transfer(
-        self, level: int, slots: Slots, old: tuple[Vocabulary, Vocabulary], new: tuple[Vocabulary, Vocabulary]
-    ) -> StemLevel:
-        """This (compact) level's counts for the words and slots of another text."""
-        moved = StemLevel.of(slots, *new, level)
-        numbers = moved.source.numbers_in(self.source), moved.target.numbers_in(self.target)
-        transfer_kernels.look_up_counts(
-            moved.starts, moved.partners, *numbers, self.starts, self.partners, self.counts, moved.counts
+    def transfer(self, level: int, old: tuple[Vocabulary, Vocabulary], new: tuple[Vocabulary, Vocabulary]) -> StemLevel:
+        """This (compact) level for the words of another text; stems it never saw become one more, without counts."""
+        sides = []
+        for ours, total, before, after in (
+            (self.source, self.source_total, old[0], new[0]),
+            (self.target, self.target_total, old[1], new[1]),
+        ):
+            known = _known(stems(after, level), ours)
+            counts = _picked(before.counts, after.numbers_in(before))
+            share = _shares(known.numbers, counts, np.append(_token_counts(ours, before), 0.0))
+            sides.append((known, np.append(total, 0.0), share))
+        (source, source_total, source_share), (target, target_total, target_share) = sides
+        return replace(
+            self,
+            source=source,
+            target=target,
+            starts=np.append(self.starts, self.starts[-1]),
+            source_total=source_total,
+            target_total=target_total,
+            source_share=source_share,
+            target_share=target_share,
         )
-        moved.source_total = _picked(self.source_total, numbers[0])
-        moved.target_total = _picked(self.target_total, numbers[1])
-        for side, number in enumerate(numbers):
-            ours, theirs = (self.source, moved.source) if side == 0 else (self.target, moved.target)
-            tokens = _picked(_token_counts(ours, old[side]), number)
-            counts = _picked(old[side].counts, new[side].numbers_in(old[side]))
-            share = _shares(theirs.numbers, counts, tokens)
-            if side == 0:
-                moved.source_share = share
-            else:
-                moved.target_share = share
-        return moved
+
+
+def _known(new: Stems, old: Stems) -> Stems:
+    """The new words' stems by their old numbers; those that have none are the last."""
+    numbers = new.numbers_in(old)
+    numbers[numbers < 0] = len(old)
+    return Stems(numbers[new.numbers], np.append(old.keys, np.uint64(0)))
 
 
 def _picked(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:

@@ -13,15 +13,11 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels import spelling as spelling_kernels
 from dovetail.models.categorical_fertility import CategoricalFertility
-from dovetail.models.collapsed_lexicon import (
-    CollapsedCounts,
-    CollapsedLexicon,
-    LexiconPriors,
-    compare_spellings,
-)
+from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.joint_hmm import GENEROUS, JointCounts, JointHMM, Moves
 from dovetail.models.lexicon import Lexicon, Smoothing, Workspace
+from dovetail.models.likeness import compare_spellings
 from dovetail.models.live import Live
 from dovetail.models.word_jumps import WordJumps
 from dovetail.training import em
@@ -29,7 +25,6 @@ from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
 SPELLING_CELLS = 1 << 24  # cells on which the worth of a spelling is measured
-AMPLE = 24_000_000  # cells of a sample that stands for a text of any size
 
 
 def train_joint(
@@ -56,7 +51,7 @@ def train_joint(
         return _iterate(model, cells, lives, narrow, options.hmm_iterations, choose, True, options, engine, monitor)
     learned = replace(options, sample=0, hmm_iterations=learning)
     model = train_joint(sample, lexicon, vocabularies, learned, engine, monitor)
-    model.lexicon = model.lexicon.moved(cells.slots, engine)
+    model.lexicon = model.lexicon.moved(cells.slots, iterations > 0, engine)
     nothing: list[Live | None] = [None] * len(cells.blocks)
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
     return _iterate(model, cells, nothing, None, iterations, 0, iterations > 1, options, engine, monitor)
@@ -65,12 +60,12 @@ def train_joint(
 def _sampling(cells: int, options: Any) -> tuple[int, int, int]:
     """How a text of so many cells is learned from: cells of its sample, iterations of the HMM on it, and on the whole text.
 
-    Past `whole_cells` the time goes into a larger sample, a quarter of the text at most, and into one iteration more there,
-    instead of iterations on the whole text.
+    Past `whole_cells` the time goes into a larger sample, which grows as the square root of the text, and into one iteration
+    more there, instead of iterations on the whole text.
     """
     if options.sample == 0 or options.whole_cells == 0 or cells <= options.whole_cells:
         return options.sample, options.hmm_iterations, options.whole_iterations
-    return max(options.sample, min(AMPLE, cells // 4)), options.hmm_iterations + 1, 0
+    return int(options.sample * (cells / options.whole_cells) ** 0.5), options.hmm_iterations + 1, 0
 
 
 def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
