@@ -39,9 +39,9 @@ class Options:
     same), `largest_fertility` the number of links told apart (0: no fertility), `share` how much of its row's or its
     column's probability a cell needs to be looked at (0: all cells are), `leave_one_out` whether a cell's own count is
     taken out before the cell is scored.  A text of at least three times `sample` cells (0: no text) is learned from in two
-    steps: all iterations on a sample of so many cells, then `whole_iterations` of the HMM on the whole text; a single one
-    leaves jumps and fertilities as the sample taught them.  A text of more than `whole_cells` cells (0: none) has a larger
-    sample, and one more iteration there, instead of iterations of its own.
+    steps: a sample of so many cells first, then, with the last `whole_iterations` of the HMM's, the whole text; a single
+    one leaves jumps and fertilities as the sample taught them.  A text of more than `whole_cells` cells (0: none) has a
+    larger sample, where all iterations are.
 
     Of the models with fertility: `fertility` is poisson, categorical or features, `deficient` (IBM Model 1 only) whether
     the model wastes probability as in the paper's equation 1; `fertility_iterations` counts Monte Carlo EM iterations of
@@ -275,7 +275,7 @@ _recipe(
     training="joint",
     options=Options(
         ibm1_iterations=2,
-        hmm_iterations=2,
+        hmm_iterations=3,
         null=0.3,
         temper=0.5,
         grow=0.3,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.leaf import leaf
-from dovetail.kernels.transfer import SPREAD
+from dovetail.kernels.transfer import SPREAD, place_of
 
 # Columns of the tables of words: total count, weight of the prior, 1 / (total + prior + weights of all stem levels); then,
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).
@@ -53,13 +53,6 @@ def begin_emissions(first, last, row_start, counts, spelling, prior, emissions):
         value = np.float32(counts[slot]) + prior[spelling[slot]]
         emissions[slot, 0] = value
         emissions[slot, 1] = value
-
-
-@leaf
-def searched(partners, counts, first, last, stem):
-    """The count of one target stem among those of a source stem, which are sorted."""
-    k = first + np.searchsorted(partners[first:last], stem)
-    return np.float32(counts[k]) if k < last and partners[k] == stem else np.float32(0.0)
 
 
 @kernel
@@ -105,7 +98,8 @@ def add_stems(
                 if spread:
                     count = found[target_stem[f]]
                 else:
-                    count = searched(partners, counts, first, last, target_stem[f])
+                    k = place_of(target_stem[f], partners, first, last)
+                    count = np.float32(counts[k]) if k >= 0 else np.float32(0.0)
                 if count > np.float32(0.0):
                     emissions[slot, 0] += backoff * count * targets[f, at + SHARE]
                     emissions[slot, 1] += targets[f, at + BACKOFF] * count * share

@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-
-
-@kernel
-def among(keys, key):
-    """Whether the sorted `keys` have it."""
-    k = np.searchsorted(keys, key)
-    return k < len(keys) and keys[k] == key
+from dovetail.kernels.transfer import place_of
 
 
 @kernel
@@ -33,7 +27,7 @@ def list_pairs(
             if e >= 0:
                 for j in range(target_length[piece]):
                     f = target_class[target_ids[target_start[piece] + j]]
-                    if f >= 0 and among(keys, e * width + f):
+                    if f >= 0 and place_of(e * width + f, keys, 0, len(keys)) >= 0:
                         n += 2
     bound_piece = np.empty(n, np.int64)
     number = np.empty(n, np.float64)
@@ -57,7 +51,7 @@ def list_pairs(
                     continue
                 for j in range(J):
                     f = target_class[target_ids[target_start[piece] + j]]
-                    if f < 0 or not among(keys, e * width + f):
+                    if f < 0 or place_of(e * width + f, keys, 0, len(keys)) < 0:
                         continue
                     group = 0
                     if by_word:

@@ -5,8 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.leaf import leaf
 
 SPREAD = 8  # an old row longer than this many times the new one is searched, not spread out
+
+
+@leaf
+def place_of(key, keys, first, last):
+    """Where `key` is among the sorted keys[first:last], -1 if it is not.
+
+    numpy's searchsorted would bring half of numba's library into every start.
+    """
+    low = first
+    high = last
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < last and keys[low] == key else -1
 
 
 @kernel
@@ -47,17 +65,10 @@ def look_up(
                 forward = unseen
                 reverse = unseen
             else:
-                low = old_row_start[old_e]
-                high = old_row_start[old_e + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if old_target[middle] < old_f:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < old_row_start[old_e + 1] and old_target[low] == old_f:
-                    forward = old_table[low, 0]
-                    reverse = old_table[low, 1]
+                old = place_of(old_f, old_target, old_row_start[old_e], old_row_start[old_e + 1])
+                if old >= 0:
+                    forward = old_table[old, 0]
+                    reverse = old_table[old, 1]
             table[slot, 0] = forward
             table[slot, 1] = reverse
 
@@ -72,7 +83,10 @@ def look_up_null(number, old, unseen, table):
 @kernel
 def look_up_counts(row_start, target, source_number, target_number, old_row_start, old_target, old_counts, counts):
     """Fill `counts` for every slot with the count of the same pair in the old rows (sorted by target), 0 if it has none."""
-    found = np.zeros(old_target.max() + 1 if len(old_target) else 0)  # one old row by target word
+    size = 0
+    for old_f in old_target:
+        size = max(size, old_f + 1)
+    found = np.zeros(size)  # one old row by target word
     for e in range(len(row_start) - 1):
         counts[row_start[e] : row_start[e + 1]] = 0.0
         old_e = source_number[e]
@@ -82,9 +96,9 @@ def look_up_counts(row_start, target, source_number, target_number, old_row_star
         if last - first > SPREAD * (row_start[e + 1] - row_start[e]):
             for slot in range(row_start[e], row_start[e + 1]):
                 old_f = target_number[target[slot]]
-                low = first + np.searchsorted(old_target[first:last], old_f)
-                if old_f >= 0 and low < last and old_target[low] == old_f:
-                    counts[slot] = old_counts[low]
+                old = place_of(old_f, old_target, first, last)
+                if old >= 0:
+                    counts[slot] = old_counts[old]
             continue
         for old in range(first, last):
             found[old_target[old]] = old_counts[old]

@@ -60,12 +60,12 @@ def train_joint(
 def _sampling(cells: int, options: Any) -> tuple[int, int, int]:
     """How a text of so many cells is learned from: cells of its sample, iterations of the HMM on it, and on the whole text.
 
-    Past `whole_cells` the time goes into a larger sample, which grows as the square root of the text, and into one iteration
-    more there, instead of iterations on the whole text.
+    The last `whole_iterations` are on the whole text.  Past `whole_cells` all are on the sample, which grows as the square
+    root of the text instead.
     """
     if options.sample == 0 or options.whole_cells == 0 or cells <= options.whole_cells:
-        return options.sample, options.hmm_iterations, options.whole_iterations
-    return int(options.sample * (cells / options.whole_cells) ** 0.5), options.hmm_iterations + 1, 0
+        return options.sample, max(options.hmm_iterations - options.whole_iterations, 1), options.whole_iterations
+    return int(options.sample * (cells / options.whole_cells) ** 0.5), options.hmm_iterations, 0
 
 
 def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
