@@ -20,7 +20,9 @@ import aligners  # noqa: E402
 import environments  # noqa: E402
 import overview  # noqa: E402
 import peers  # noqa: E402
+import projection  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
+from dovetail.alignments.alignments import Alignments  # noqa: E402
 from dovetail.errors import InputError  # noqa: E402
 from measure import CommandError, Measurement, machine_facts, medians, run  # noqa: E402
 from report import results_table, section, spread_line  # noqa: E402
@@ -439,3 +441,59 @@ def test_the_overview_gives_the_share_of_a_peers_error_and_of_its_time(tmp_path,
     assert "| made-up, 1,000 pairs | 10.0 | 20.0 | – | – | – | 6.0 | 40% | 0.25 | – | – | – |" in printed
     picture = (tmp_path / "plots" / "made-up-1000-pairs.svg").read_text(encoding="utf-8")
     assert "<svg" in picture
+
+
+# Annotation carried over links
+
+
+TREES = """# text = the old dog sleeps .
+1\tthe\t_\tDET\t_\t_\t3\tdet\t_\t_
+2\told\t_\tADJ\t_\t_\t3\tamod\t_\t_
+3-4\tdogsleeps\t_\t_\t_\t_\t_\t_\t_\t_
+3\tdog\t_\tNOUN\t_\t_\t4\tnsubj\t_\t_
+4\tsleeps\t_\tVERB\t_\t_\t0\troot\t_\t_
+5\t.\t_\tPUNCT\t_\t_\t4\tpunct\t_\t_
+
+1\tyes\t_\tINTJ\t_\t_\t0\troot\t_\t_
+"""
+
+
+def test_trees_are_read_without_ranges_of_words(tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_text(TREES, encoding="utf-8")
+    trees = projection.read_trees(path)
+    assert [[word.form for word in tree] for tree in trees] == [["the", "old", "dog", "sleeps", "."], ["yes"]]
+    assert [word.head for word in trees[0]] == [2, 2, 3, projection.ROOT, 3]
+    path.write_text("1\tthe\t_\tDET\n", encoding="utf-8")
+    with pytest.raises(InputError, match="tree"):
+        projection.read_trees(path)
+
+
+def test_parts_and_heads_come_over_right_links_only(tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_text(TREES, encoding="utf-8")
+    trees = projection.read_trees(path)
+    lengths = [(5, 5), (1, 1)]
+
+    def score(*links):
+        return projection.project(Alignments.from_links(links, lengths=lengths), trees, trees)
+
+    diagonal = score([(k, k) for k in range(5)], [(0, 0)])
+    assert diagonal.words == 5  # without the full stop
+    assert diagonal.parts.percent(diagonal.words) == pytest.approx((100, 100, 100))
+    assert diagonal.heads.percent(diagonal.words) == pytest.approx((100, 100, 100))
+    # "old" is linked to "the" as well as to itself; "dog", its head, to nothing; "sleeps" is the root.
+    partial = score([(0, 1), (1, 1), (3, 3)], [])
+    assert (partial.parts.carried, partial.parts.right) == (2, 1.5)
+    assert (partial.heads.carried, partial.heads.right) == (1, 1.0)
+
+
+def test_trees_become_a_text_whose_pairs_are_all_looked_at(tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_text(TREES, encoding="utf-8")
+    trees = projection.read_trees(path)
+    text = projection.write_trees(trees, trees, tmp_path)
+    assert text.joined.read_text(encoding="utf-8").splitlines()[1] == "yes ||| yes"
+    assert (text.pairs, text.lines, text.lengths) == (2, [0, 1], [(5, 5), (1, 1)])
+    with pytest.raises(InputError, match="beside"):
+        projection.write_trees(trees, trees[:1], tmp_path)

@@ -274,7 +274,7 @@ _recipe(
     model="joint-hmm",
     training="joint",
     options=Options(
-        ibm1_iterations=2,
+        ibm1_iterations=3,
         hmm_iterations=3,
         null=0.3,
         temper=0.5,

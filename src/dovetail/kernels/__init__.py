@@ -35,8 +35,20 @@ class Kernel:
         if self._dispatcher is None:
             with _LOCK:
                 if self._dispatcher is None:
-                    self._dispatcher = _jit(self._function)
+                    self._dispatcher = self._jit(_numba())
         return self._dispatcher
+
+    def _jit(self, numba: Any) -> Any:
+        """numba's object for the function; division by zero gives inf or nan as in numpy: no branches in inner loops."""
+        try:
+            compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(self._function)
+        except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
+            return numba.njit(nogil=True, error_model="numpy")(self._function)
+        _forgive_full_disk(compiled)
+        if numba.version_info.short in QUICK_LOADING:
+            _load_quickly(compiled)
+        _drop_stale(getattr(compiled.stats, "cache_path", None))
+        return compiled
 
     def __call__(self, *arguments: Any) -> Any:
         try:
@@ -64,20 +76,6 @@ def _numba() -> Any:
         return typeof_impl(value.dispatcher, context)
 
     return numba
-
-
-def _jit(function: Callable[..., Any]) -> Any:
-    """numba's object for a function; division by zero gives inf or nan as in numpy: no branches in inner loops."""
-    numba = _numba()
-    try:
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
-        return numba.njit(nogil=True, error_model="numpy")(function)
-    _forgive_full_disk(compiled)
-    if numba.version_info.short in QUICK_LOADING:
-        _load_quickly(compiled)
-    _drop_stale(getattr(compiled.stats, "cache_path", None))
-    return compiled
 
 
 @cache

@@ -9,21 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.kernels import _LOCK, Kernel, _numba
+from dovetail.kernels import Kernel
 
 
 class Leaf(Kernel):
     """A kernel that makes no arrays; saved on disk only as a part of those that call it."""
 
-    @property
-    def dispatcher(self) -> Any:
-        if self._dispatcher is None:
-            numba = _numba()
-            with _LOCK:
-                if self._dispatcher is None:
-                    options = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
-                    self._dispatcher = numba.njit(**options)(self._function)
-        return self._dispatcher
+    def _jit(self, numba: Any) -> Any:
+        return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(self._function)
 
 
 leaf = Leaf
