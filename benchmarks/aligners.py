@@ -27,6 +27,7 @@ COMBINATIONS = ("forward", "reverse", "intersection", "union", "grow-diag", "gro
 OWN = "own"  # what the aligner puts out when nobody asks for a combination
 RUNNERS = Path(__file__).resolve().parent / "runners"
 WARMING_PAIRS = 50
+WARMING_WORDS = 50_000  # more than the reader has room for at first
 
 
 @dataclass(frozen=True)
@@ -123,9 +124,12 @@ class Recipe:
         with tempfile.TemporaryDirectory(prefix="dovetail-warm-") as name:
             folder = Path(name)
             few = folder / "few.source", folder / "few.target"
-            for whole, part in zip((text.source, text.target), few, strict=True):
+            words = "".join(" ".join(str(k) for k in range(n, n + 100)) + "\n" for n in range(0, WARMING_WORDS, 100))
+            for whole, part, more in zip(
+                (text.source, text.target), few, (words, "1\n" * words.count("\n")), strict=True
+            ):
                 with whole.open(encoding="utf-8") as lines:
-                    part.write_text("".join(islice(lines, WARMING_PAIRS)), encoding="utf-8")
+                    part.write_text("".join(islice(lines, WARMING_PAIRS)) + more, encoding="utf-8")
             for options in (("--save", folder / "model"), ("--option", "sample=100")):
                 run(self._command(*few, folder / OWN, threads, *options))
 

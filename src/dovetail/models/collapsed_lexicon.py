@@ -129,7 +129,6 @@ class CollapsedLexicon:
         if self._emissions is None:
             found = np.empty((len(self.slots), 2), np.float32)
             row_start, target, words = self.slots.row_start, self.slots.target, self.tables
-
             runs = slot_runs(row_start)
             begun = row_start, self.counts, self.spelling, self.prior, found
             engine.map(lambda first, last: kernels.begin_emissions(first, last, *begun), runs)
