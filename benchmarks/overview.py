@@ -15,6 +15,7 @@ from typing import Any
 
 OWN = "own"
 PRESETS = ("fast", "default", "best")
+HEIGHTS = (3, -9, 10, -16, 17, -23)  # of names above and below their points, in points, best first
 
 
 def main() -> None:
@@ -134,7 +135,7 @@ def _label(axes: Any, found: dict[str, tuple[float, float]]) -> None:
     for name, place in found.items():
         label = name.removeprefix("dovetail ")
         bold = "bold" if label in PRESETS and name != label else "normal"
-        for x, y in ((6, 3), (6, -9), (-6, 3), (-6, -9), (6, 10), (6, -16), (-6, 10), (-6, -16)):
+        for x, y in ((side, height) for height in HEIGHTS for side in (6, -6)):
             text = axes.annotate(
                 label,
                 place,
