@@ -22,7 +22,7 @@ from dovetail.kernels.lines import LENGTH_I, ROW, SOURCE
 from dovetail.models import joint_hmm as joint_module
 from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
 from dovetail.models.joint_hmm import JointHMM, Moves
-from dovetail.models.lexicon import Workspace
+from dovetail.models.lexicon import WordMap, Workspace
 from dovetail.models.live import Live
 from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
 from dovetail.recipes import Options
@@ -377,6 +377,29 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
         assert moved.totals[side] == pytest.approx(lexicon.totals[side])
     speaking = lexicon.moved(cells.slots, False, ENGINE)
     assert speaking.emissions(ENGINE) == pytest.approx(moved.emissions(ENGINE))
+
+
+def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_a_long_one():
+    random = np.random.default_rng(6)
+    bitext = Bitext.from_pairs([(["house"], [f"{k:04}x", f"{k:04}y"]) for k in range(60)])
+    words = bitext.source.vocabulary, bitext.target.vocabulary
+
+    def laid_out(text):
+        return dovetail.Aligner()._lay_out(text)
+
+    lexicon = CollapsedLexicon.of(laid_out(bitext).slots, words, LexiconPriors())
+    counts = random.uniform(0.5, 2, len(lexicon.slots))
+    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
+    found = {}
+    for name, text in (("long", bitext), ("short", Bitext.from_pairs([(["house"], ["0041y", "9999z"])]))):
+        cells = laid_out(text)
+        moved = compact.transfer(cells.slots, WordMap.between(text, *words), ENGINE)
+        targets = text.target.vocabulary.words
+        emissions = moved.emissions(ENGINE)
+        found[name] = {targets[f]: emissions[slot] for slot, f in enumerate(cells.slots.target)}
+    # Stems of the long text are spread out, those of the short one searched.
+    assert found["short"]["0041y"] == pytest.approx(found["long"]["0041y"])
+    assert (found["short"]["9999z"] < found["short"]["0041y"]).all()
 
 
 @pytest.mark.parametrize("start", ["cold", "warm"])

@@ -10,7 +10,8 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.leaf import leaf
-from dovetail.kernels.transfer import SPREAD, place_of
+from dovetail.kernels.search import place_of
+from dovetail.kernels.transfer import SPREAD
 
 # Columns of the tables of words: total count, weight of the prior, 1 / (total + prior + weights of all stem levels); then,
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).

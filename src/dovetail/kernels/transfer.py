@@ -5,26 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.leaf import leaf
+from dovetail.kernels.search import place_of
 
 SPREAD = 8  # an old row longer than this many times the new one is searched, not spread out
-
-
-@leaf
-def place_of(key, keys, first, last):
-    """Where `key` is among the sorted keys[first:last], -1 if it is not.
-
-    numpy's searchsorted would bring half of numba's library into every start.
-    """
-    low = first
-    high = last
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < last and keys[low] == key else -1
 
 
 @kernel

@@ -233,9 +233,8 @@ def _expect(
         live = lives[k]
         if anew or live is None:
             model.lexicon.gather(cells, block, view, engine)
-            share = (
-                GENEROUS * options.share if moving else options.share
-            )  # for the one iteration, a rough choice will do
+            # Where links alone are counted, in a single iteration, a rough choice will do.
+            share = GENEROUS * options.share if moving else options.share
             chosen, values = Live.select(cells, block, view, share, engine)
             if live is not None:
                 chosen.carry_over(live)
