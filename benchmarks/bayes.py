@@ -26,11 +26,11 @@ import numpy as np
 from dovetail import Aligner, Alignments, Bitext, evaluate, read_bitext
 from dovetail.alignments.assemble import assemble
 from dovetail.alignments.gold import Gold
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.decoding.decode import Links
 from dovetail.evaluation.measures import dictionary_size, fertilities
-from dovetail.kernels import links as kernels
-from dovetail.kernels.viterbi import EITHER
+from dovetail.kernels.hmm.viterbi import EITHER
+from dovetail.kernels.links import collect as kernels
 from dovetail.recipes import find_recipe
 from dovetail.training import bayes
 from dovetail.training.bayes_chains import Chain, Stage
@@ -129,18 +129,18 @@ def frozen(sets: list[str], data: Path, threads: int) -> Iterator[str]:
     for name in sets:
         bitext, lines, gold = load(name, data)
         aligner = Aligner("hmm-bayes", seed=1, threads=threads).fit(bitext)
-        cells, options, engine = aligner._cells, aligner.recipe.options, aligner.engine
-        assert isinstance(cells, Cells)
+        shard, options, engine = aligner._cells, aligner.recipe.options, aligner.engine
+        assert isinstance(shard, Shard)
         ibm1 = Aligner("ibm1", threads=threads).fit(bitext).model
-        chains = bayes.begin(ibm1, cells, options, 1, engine)
+        chains = bayes.begin(ibm1, shard, options, 1, engine)
         for chain in chains:
-            nulls = [(block.columns, block.rows)[chain.direction] for block in cells]
+            nulls = [(block.columns, block.rows)[chain.direction] for block in shard]
             chain.marginals = [
                 (np.zeros(block.cells, np.float32), np.zeros(n, np.float32))
-                for block, n in zip(cells, nulls, strict=True)
+                for block, n in zip(shard, nulls, strict=True)
             ]
-        bayes.run(chains, bayes.stages("hmm-bayes", cells, options), engine, Monitor())
-        row = [100 * evaluate(_test(_sampled_links(chains, cells, bitext), lines), gold).aer]
+        bayes.run(chains, bayes.stages("hmm-bayes", shard, options), engine, Monitor())
+        row = [100 * evaluate(_test(_sampled_links(chains, shard, bitext), lines), gold).aer]
         for discount in (0.0, options.discount):
             lexicon = replace(aligner.model.lexicon, discount=discount).prepared()
             aligner.model = aligner.model.with_lexicon(lexicon)
@@ -148,10 +148,10 @@ def frozen(sets: list[str], data: Path, threads: int) -> Iterator[str]:
         yield f"| {name} | " + " | ".join(f"{aer:.2f}" for aer in row) + " |"
 
 
-def _sampled_links(chains: list[Chain], cells: Cells, bitext: Bitext) -> Alignments:
+def _sampled_links(chains: list[Chain], shard: Shard, bitext: Bitext) -> Alignments:
     """Links whose marginal, averaged over samples, chains and directions, exceeds one half."""
     parts = []
-    for number, block in enumerate(cells):
+    for number, block in enumerate(shard):
         means = []
         for direction in range(2):
             own = [chain for chain in chains if chain.direction == direction]
@@ -160,9 +160,9 @@ def _sampled_links(chains: list[Chain], cells: Cells, bitext: Bitext) -> Alignme
         marks = np.zeros(block.cells, np.uint8)
         kernels.mark_threshold(0, len(block.lines), block.lines, *means, np.float32(0.5), marks)
         pieces = slice(block.first, block.last)
-        cores = cells.pieces.source_core[pieces], cells.pieces.target_core[pieces]
+        cores = shard.pieces.source_core[pieces], shard.pieces.target_core[pieces]
         parts.append(kernels.collect(0, len(block.lines), block.lines, *cores, marks, EITHER, *means, 0.5))
-    return assemble(Links.concatenate(parts), cells.pieces, bitext.source.lengths, bitext.target.lengths)
+    return assemble(Links.concatenate(parts), shard.pieces, bitext.source.lengths, bitext.target.lengths)
 
 
 def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
@@ -182,7 +182,7 @@ def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
             em.recipe = em.recipe.with_options({"combine": direction})
             base.append(dictionary_size(em.align(bitext), *sides))
         start = Aligner("ibm1", threads=threads).fit(bitext)
-        assert isinstance(start._cells, Cells)
+        assert isinstance(start._cells, Shard)
         for title, hot in (("plain", 0), ("heated", 100)):
             chains = bayes.begin(start.model, start._cells, options, 1, start.engine)
             bayes.run(chains, [Stage("hot", hot, quarters=2), Stage("warm", hot, quarters=3)], start.engine, Monitor())

@@ -25,7 +25,6 @@ from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.decoding.bidirectional_decoder import piece_potentials
 from dovetail.decoding.bidirectional_problem import BidirectionalProblem
 from dovetail.decoding.bidirectional_relaxation import trace_relaxation
-from dovetail.models.lexicon import Workspace
 from dovetail.uses.phrases import evaluate_phrases
 from fertility import load
 
@@ -46,12 +45,12 @@ def problems(aligner: Aligner, bitext: Bitext, pairs: list[int]) -> Iterator[Pro
     """theta and omega of some pairs."""
     for n in pairs:
         pair = bitext.part(n, n + 1)
-        cells = aligner._lay_out(pair)
-        model = aligner._transferred(cells, aligner._words(pair))
-        (block,) = cells.blocks
-        work = Workspace.for_cells(cells).view(block)
-        model.lexicon.gather(cells, block, work, aligner.engine)
-        yield piece_potentials(model, cells, work, block.lines[0])
+        shard = aligner._lay_out(pair)
+        model = aligner._transferred(shard, aligner._words(pair))
+        (block,) = shard.blocks
+        work = shard.workspace().view(block)
+        model.lexicon.gather(shard, block, work, aligner.engine)
+        yield piece_potentials(model, shard, work, block.lines[0])
 
 
 def buckets(bitext: Bitext, first: int, fill: int, most: int = MOST) -> list[list[int]]:

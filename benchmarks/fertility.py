@@ -27,7 +27,6 @@ from dovetail.alignments.gold import Gold
 from dovetail.decoding.exact_fertility import potentials
 from dovetail.decoding.fertility import FertilityMap, fertility_map
 from dovetail.models.hmm import HMM
-from dovetail.models.lexicon import Workspace
 from dovetail.training import em, sampling
 from texts import Task, find_set, write_text
 
@@ -222,16 +221,16 @@ def _bucket(I: int, J: int) -> int | None:
 
 def _problems(aligner: Aligner, pair: Bitext) -> Iterator[tuple[Any, ...]]:
     """What `fertility_map` takes, for both directions of one pair."""
-    from dovetail.models.lexicon import WordMap
+    from dovetail.models.lexicon.table import WordMap
 
-    cells = aligner._lay_out(pair)
+    shard = aligner._lay_out(pair)
     words = WordMap.between(pair, aligner.source_vocabulary, aligner.target_vocabulary)
-    model = aligner._transferred(cells, words)
-    (block,) = cells.blocks
-    work = Workspace.for_cells(cells).view(block)
-    model.lexicon.gather(cells, block, work, aligner.engine)
+    model = aligner._transferred(shard, words)
+    (block,) = shard.blocks
+    work = shard.workspace().view(block)
+    model.lexicon.gather(shard, block, work, aligner.engine)
     for direction in range(2):
-        p = potentials(model, cells, work, block.lines[0], direction)
+        p = potentials(model, shard, work, block.lines[0], direction)
         yield p.emission, p.transition, p.null, p.fertility, p.null_fertility
 
 

@@ -8,7 +8,7 @@ from math import exp, lgamma, log
 
 import numpy as np
 
-from dovetail.models.word_jumps import EDGES
+from dovetail.models.jumps.word import EDGES
 
 NULL = -1
 

@@ -14,11 +14,11 @@ from dovetail import Aligner, Bitext, InputError, evaluate
 from dovetail.alignments.gold import read_gold
 from dovetail.bitext.readers import read_pairs
 from dovetail.evaluation.measures import dictionary_size, fertilities
-from dovetail.kernels.lines import CELL
+from dovetail.kernels.records import CELL
 from dovetail.models.bayes import JUMP_PRIOR, SIDES, TAIL
-from dovetail.models.bayes_lexicon import BayesLexicon, LexiconPrior
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.lexicon import Lexicon
+from dovetail.models.lexicon.dirichlet import BayesLexicon, LexiconPrior
+from dovetail.models.lexicon.table import Lexicon
 from dovetail.recipes import find_recipe
 from dovetail.training import bayes
 from dovetail.training.bayes_chains import Stage, Text, sweep
@@ -36,26 +36,26 @@ def laid_out(pairs, threads=1):
     return aligner._lay_out(Bitext.from_pairs([(e.split(), f.split()) for e, f in pairs])), aligner.engine
 
 
-def begin(cells, engine, **options):
+def begin(shard, engine, **options):
     chosen = find_recipe("hmm-bayes").with_options({"chains": 1, **options}).options
-    return bayes.begin(IBM1(Lexicon.uniform(cells.slots)), cells, chosen, 1, engine)
+    return bayes.begin(IBM1(Lexicon.uniform(shard.slots)), shard, chosen, 1, engine)
 
 
-def sampled_marginals(chains, cells, stage, sweeps, engine):
+def sampled_marginals(chains, shard, stage, sweeps, engine):
     """Long-run marginals of every sentence and direction, (I + 1, J) with row 0 for NULL, generating side first."""
     for chain in chains:
-        made = [(block.columns, block.rows)[chain.direction] for block in cells]
+        made = [(block.columns, block.rows)[chain.direction] for block in shard]
         chain.marginals = [
-            (np.zeros(block.cells, np.float32), np.zeros(n, np.float32)) for block, n in zip(cells, made, strict=True)
+            (np.zeros(block.cells, np.float32), np.zeros(n, np.float32)) for block, n in zip(shard, made, strict=True)
         ]
     for _ in range(sweeps):
         sweep(chains, stage, 1.0 / sweeps, engine)
-    (block,) = cells
+    (block,) = shard
     for chain in chains:
         found, nulls = chain.marginals[0]
         _, _, _, _, length, place = SIDES[chain.direction]
         result = []
-        for line, I, J in zip(block.lines, cells.pieces.source_length, cells.pieces.target_length, strict=True):
+        for line, I, J in zip(block.lines, shard.pieces.source_length, shard.pieces.target_length, strict=True):
             matrix = found[line[CELL] : line[CELL] + I * J].reshape(I, J)
             matrix = matrix.T if chain.direction == 1 else matrix
             result.append(np.vstack([nulls[line[place] : line[place] + line[length]], matrix]))
@@ -71,9 +71,9 @@ def as_generated(pairs, direction):
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 @pytest.mark.parametrize("name", CORPORA)
 def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(name, alpha):
-    cells, engine = laid_out(CORPORA[name])
-    chains = begin(cells, engine, alpha=alpha)
-    for chain, result in sampled_marginals(chains, cells, Stage("ibm1", 1), 8000, engine):
+    shard, engine = laid_out(CORPORA[name])
+    chains = begin(shard, engine, alpha=alpha)
+    for chain, result in sampled_marginals(chains, shard, Stage("ibm1", 1), 8000, engine):
         corpus, size = as_generated(CORPORA[name], chain.direction)
         expected = naive.marginals(corpus, lambda a: naive.log_lexicon(corpus, a, alpha, size))  # noqa: B023
         for sampled, exact in zip(result, expected, strict=True):
@@ -82,10 +82,10 @@ def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(nam
 
 @pytest.mark.parametrize("quarters", [2, 3, 8])
 def test_a_heated_or_cooled_sampler_draws_from_a_power_of_the_collapsed_posterior(quarters):
-    cells, engine = laid_out(CORPORA["a word twice"])
-    chains = begin(cells, engine, alpha=0.5)
+    shard, engine = laid_out(CORPORA["a word twice"])
+    chains = begin(shard, engine, alpha=0.5)
     stage = Stage("tempered", 1, quarters=quarters)
-    for chain, result in sampled_marginals(chains, cells, stage, 8000, engine):
+    for chain, result in sampled_marginals(chains, shard, stage, 8000, engine):
         corpus, size = as_generated(CORPORA["a word twice"], chain.direction)
 
         def log_probability(a, corpus=corpus, size=size):
@@ -98,13 +98,13 @@ def test_a_heated_or_cooled_sampler_draws_from_a_power_of_the_collapsed_posterio
 @pytest.mark.parametrize("fertile", [False, True])
 @pytest.mark.parametrize("name", CORPORA)
 def test_long_run_marginals_of_the_hmm_equal_the_enumerated_collapsed_posterior(name, fertile):
-    cells, engine = laid_out(CORPORA[name])
-    chains = begin(cells, engine, alpha=0.2, null=0.3, largest_fertility=2, fertility_strength=1.5)
+    shard, engine = laid_out(CORPORA[name])
+    chains = begin(shard, engine, alpha=0.2, null=0.3, largest_fertility=2, fertility_strength=1.5)
     stage = Stage("hmm", 1, moving=True, fertile=fertile)
     for chain in chains:
         chain.fertility_prior = np.array([0.3, 0.8, 0.4])
         chain.begin(stage)
-    for chain, result in sampled_marginals(chains, cells, stage, 3000, engine):
+    for chain, result in sampled_marginals(chains, shard, stage, 3000, engine):
         corpus, size = as_generated(CORPORA[name], chain.direction)
 
         def log_probability(a, corpus=corpus, size=size, prior=chain.fertility_prior):
@@ -159,8 +159,8 @@ def made_up(pairs, seed=0):
 
 @pytest.mark.parametrize("shards", [1, 5])
 def test_counts_always_say_what_the_alignments_are(shards):
-    cells, engine = laid_out(made_up(40), threads=2)
-    chains = begin(cells, engine, shards=shards, chains=2, largest_fertility=3)
+    shard, engine = laid_out(made_up(40), threads=2)
+    chains = begin(shard, engine, shards=shards, chains=2, largest_fertility=3)
     assert len(chains[0].text.shards) == shards
     stages = [Stage("ibm1", 3), Stage("hmm", 3, True), Stage("fertility", 4, True, True, lag=2)]
     bayes.run(chains, stages, engine, Monitor())
@@ -177,17 +177,17 @@ def test_counts_always_say_what_the_alignments_are(shards):
 
 
 def test_shards_take_every_piece_once():
-    cells, _ = laid_out(made_up(30))
+    shard, _ = laid_out(made_up(30))
     for shards in (1, 2, 7, 100):
-        runs = [run for shard in Text.of(cells, shards).shards for run in shard]
+        runs = [run for shard in Text.of(shard, shards).shards for run in shard]
         assert [first for _, first, _ in runs] == [0, *[last for _, _, last in runs][:-1]]
-        assert runs[-1][2] == len(cells.pieces)
+        assert runs[-1][2] == len(shard.pieces)
         assert len(runs) <= shards
 
 
 def test_a_short_text_is_sampled_strictly_in_sequence():
-    cells, _ = laid_out(made_up(30))
-    assert len(Text.of(cells).shards) == 1
+    shard, _ = laid_out(made_up(30))
+    assert len(Text.of(shard).shards) == 1
 
 
 @pytest.mark.parametrize("recipe", ["ibm1-bayes", "hmm-bayes"])
@@ -202,11 +202,11 @@ def test_shards_give_the_same_bytes_for_any_number_of_threads(recipe):
 
 
 def test_chains_begin_with_the_word_that_stands_beside_most_often():
-    cells, engine = laid_out([("a b", "x y"), ("a", "x"), ("b c", "y z"), ("a c", "x")])
-    chains = begin(cells, engine, start="cooccurrence")
+    shard, engine = laid_out([("a b", "x y"), ("a", "x"), ("b c", "y z"), ("a c", "x")])
+    chains = begin(shard, engine, start="cooccurrence")
     assert chains[0].alignments[0].tolist() == [0, 1, 0, 0, 0, 0]
     with pytest.raises(InputError, match="Choose em or cooccurrence"):
-        begin(cells, engine, start="nowhere")
+        begin(shard, engine, start="nowhere")
 
 
 def test_a_chain_begins_with_the_best_alignment_of_em():
@@ -258,48 +258,48 @@ def test_tokens_of_a_word_share_their_links():
 
 def test_words_whose_pairs_are_all_in_doubt_go_where_samples_had_them():
     """Of ("a b c", "x y z") each sample had a link of its own; "b" has the fewest links of all."""
-    cells, _ = laid_out([("a b c", "x y z")])
-    counts = np.zeros((len(cells.slots), 2), np.float32)
-    owner = np.repeat(np.arange(3), np.diff(cells.slots.row_start))
-    counts[owner == cells.slots.target] = 0.4  # words are numbered as they come
+    shard, _ = laid_out([("a b c", "x y z")])
+    counts = np.zeros((len(shard.slots), 2), np.float32)
+    owner = np.repeat(np.arange(3), np.diff(shard.slots.row_start))
+    counts[owner == shard.slots.target] = 0.4  # words are numbered as they come
     totals = np.array([0.4, 0.3, 0.4])
     nulls = np.zeros(3, np.float32)
     prior = LexiconPrior()
     lexicon = BayesLexicon(
-        cells.slots, counts, (totals, totals), (nulls, nulls), (1.0, 1.0), (3, 3), prior, discount=0.5
+        shard.slots, counts, (totals, totals), (nulls, nulls), (1.0, 1.0), (3, 3), prior, discount=0.5
     ).prepared()
     for direction in range(2):
         table = np.zeros((3, 3))
-        table[owner, cells.slots.target] = lexicon.table[:, direction]
+        table[owner, shard.slots.target] = lexicon.table[:, direction]
         assert table.argmax(axis=direction).tolist() == [0, 1, 2]
 
 
 def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
-    cells, _ = laid_out(made_up(10))
-    block = replace(cells.blocks[0], rank=np.empty(100_000_000, np.uint8))
-    large = replace(cells, blocks=[block])
+    shard, _ = laid_out(made_up(10))
+    block = replace(shard.blocks[0], rank=np.empty(100_000_000, np.uint8))
+    large = replace(shard, blocks=[block])
     for recipe, sweeps in (("ibm1-bayes", 1400), ("hmm-bayes", 35)):
         options = find_recipe(recipe).options
         given = replace(options, adapt_sweeps=False)
         assert sum(stage.sweeps for stage in bayes.stages(recipe, large, given)) == sweeps
         assert 5 < sum(stage.sweeps for stage in bayes.stages(recipe, large, options)) < 0.5 * sweeps
-    assert sum(stage.sweeps for stage in bayes.stages("ibm1-bayes", cells, find_recipe("ibm1-bayes").options)) == 1400
+    assert sum(stage.sweeps for stage in bayes.stages("ibm1-bayes", shard, find_recipe("ibm1-bayes").options)) == 1400
 
 
 @pytest.mark.parametrize(("cells", "chains"), [(1_000, 3), (200_000_000, 3), (650_000_000, 2), (10_000_000_000, 1)])
-def test_very_large_texts_get_fewer_chains_unless_told_otherwise(cells, chains):
+def test_very_large_texts_get_fewer_chains_unless_told_otherwise(shard, chains):
     options = find_recipe("hmm-bayes").options
-    text = SimpleNamespace(total=cells)
+    text = SimpleNamespace(total=shard)
     assert bayes.number_of_chains(text, options) == chains
     assert bayes.number_of_chains(text, replace(options, adapt_sweeps=False)) == 3
 
 
 @pytest.mark.parametrize("burn_in", [0, 2, 100])
 def test_annealing_takes_no_more_sweeps_and_only_samples_are_kept(burn_in):
-    cells, _ = laid_out(made_up(10))
+    shard, _ = laid_out(made_up(10))
     recipe = find_recipe("ibm1-bayes")
     annealed, plain = (
-        bayes.stages("ibm1-bayes", cells, recipe.with_options({"burn_in": burn_in, "annealing": annealing}).options)
+        bayes.stages("ibm1-bayes", shard, recipe.with_options({"burn_in": burn_in, "annealing": annealing}).options)
         for annealing in (True, False)
     )
     assert sum(stage.sweeps for stage in annealed) == sum(stage.sweeps for stage in plain)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import naive_bayes as naive
 from dovetail import Bitext
-from dovetail.bitext.cells import lay_out
+from dovetail.bitext.shards import lay_out
 from dovetail.engines import Threads
-from dovetail.kernels import bayes_climb as kernels
+from dovetail.kernels.bayes import climb as kernels
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.lexicon import Lexicon
+from dovetail.models.lexicon.table import Lexicon
 from dovetail.recipes import find_recipe
 from dovetail.training import bayes
 from dovetail.training.bayes_chains import Stage
@@ -29,9 +29,9 @@ def chains_of(pairs, alpha=1e-4, block_cells=1 << 22):
     sides = bitext.source, bitext.target
     packed = [part for side in sides for part in (side.ids, side.offsets)]
     engine = Threads(1)
-    cells = lay_out(*packed, *(len(side.vocabulary) for side in sides), engine, block_cells)
+    shard = lay_out(*packed, *(len(side.vocabulary) for side in sides), engine, block_cells)
     options = find_recipe("ibm1-bayes").with_options({"alpha": alpha}).options
-    return bayes.begin(IBM1(Lexicon.uniform(cells.slots)), cells, options, 1, engine), engine
+    return bayes.begin(IBM1(Lexicon.uniform(shard.slots)), shard, options, 1, engine), engine
 
 
 def log_posterior(chain, pairs, alpha):

@@ -21,8 +21,7 @@ from dovetail.decoding import bidirectional_decoder
 from dovetail.decoding.bidirectional import METHODS, bidirectional_map
 from dovetail.decoding.bidirectional_decoder import DETAILS, Bidirectional, _shares, piece_potentials
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_potentials import chain_best, chain_potentials, chain_score
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
 from dovetail.recipes import BIDIRECTIONAL, Options
 
 DEMO = [
@@ -71,14 +70,14 @@ def restored(aligner):
 
 def problems(aligner, bitext):
     """(n, theta, omega) of each pair with words on both sides."""
-    cells = aligner._lay_out(bitext)
-    model = aligner._transferred(cells, aligner._words(bitext))
-    work = Workspace.for_cells(cells)
-    for block in cells:
-        view = work.view(block)
-        model.lexicon.gather(cells, block, view, aligner.engine)
+    shard = aligner._lay_out(bitext)
+    model = aligner._transferred(shard, aligner._words(bitext))
+    work = shard.workspace()
+    for block in shard:
+        view = block.view(work)
+        model.lexicon.gather(shard, block, view, aligner.engine)
         for piece, line in zip(range(block.first, block.last), block.lines, strict=True):
-            yield int(cells.pieces.pair[piece]), *piece_potentials(model, cells, view, line)
+            yield int(shard.pieces.pair[piece]), *piece_potentials(model, shard, view, line)
 
 
 def chances(random, *shape):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import naive_bidirectional as naive
 from dovetail.decoding.bidirectional import METHODS, bidirectional_map
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, FULL, improve, pair_score, repair
+from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, improve, pair_score, repair
 
 AGREEMENTS = [
     {},

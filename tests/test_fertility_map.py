@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 import naive_fertility as naive
 from dovetail.decoding.fertility import Schedule, Stage, _branches, _Node, fertility_map
 from dovetail.errors import InputError
-from dovetail.kernels.fertility_chain import backward, best_path, chain_scores, forward, list_live
-from dovetail.kernels.fertility_dual import ascend
-from dovetail.kernels.fertility_problem import split
-from dovetail.kernels.fertility_prune import prune
-from dovetail.kernels.fertility_rows import best_row, list_cells, row_margins
-from dovetail.kernels.fertility_runs import list_runs, row_table, run_margins, suffix_runs, table_size, trace_runs
-from dovetail.kernels.fertility_score import alignment_score
-from dovetail.kernels.fertility_search import _unite, search
-from dovetail.kernels.fertility_subgradient import best_rows
+from dovetail.kernels.exact_fertility.chain import backward, best_path, chain_scores, forward, list_live
+from dovetail.kernels.exact_fertility.dual import ascend
+from dovetail.kernels.exact_fertility.problem import split
+from dovetail.kernels.exact_fertility.prune import prune
+from dovetail.kernels.exact_fertility.rows import best_row, list_cells, row_margins
+from dovetail.kernels.exact_fertility.runs import list_runs, row_table, run_margins, suffix_runs, table_size, trace_runs
+from dovetail.kernels.exact_fertility.score import alignment_score
+from dovetail.kernels.exact_fertility.search import _unite, search
+from dovetail.kernels.exact_fertility.subgradient import best_rows
 
 # So little at a time that beams overflow and branches are needed even where everything can be enumerated.
 STARVED = [

@@ -16,10 +16,9 @@ from dovetail import Aligner, Bitext, InputError
 from dovetail.alignments.formats import write_alignments
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.decoding.exact_fertility import ExactFertility
-from dovetail.models.fertility import MOST, RARE, FertilityCounts, Poisson, fertilities
-from dovetail.models.fertility_features import LogLinear, Problem, spelling
-from dovetail.models.fertility_lbfgs import minimise
-from dovetail.models.lexicon import Workspace
+from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, Poisson, fertilities
+from dovetail.models.fertility.features import LogLinear, Problem, spelling
+from dovetail.models.fertility.lbfgs import minimise
 from test_gibbs import KINDS, MODELS, joints, random_fertility, random_model
 from test_models import ENGINE, cells_of, random_lexicon
 
@@ -128,13 +127,13 @@ sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 )
 @settings(deadline=None, max_examples=30)
 def test_the_exact_decoder_finds_and_certifies_the_enumerated_optimum(name, pairs, kind, seed):
-    cells = cells_of(pairs)
+    shard = cells_of(pairs)
     model = random_model(name, kind, cells_of([*pairs, ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
-    model = model.with_lexicon(random_lexicon(cells, seed))
-    (block,) = cells.blocks
-    view = Workspace.for_cells(cells).view(block)
-    model.lexicon.gather(cells, block, view, ENGINE)
-    (forward, reverse), details = ExactFertility().solve(model, cells, block, view, ENGINE)
+    model = model.with_lexicon(random_lexicon(shard, seed))
+    (block,) = shard.blocks
+    view = shard.workspace().view(block)
+    model.lexicon.gather(shard, block, view, ENGINE)
+    (forward, reverse), details = ExactFertility().solve(model, shard, block, view, ENGINE)
     assert details["certified"].all()
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
@@ -153,14 +152,14 @@ def test_the_exact_decoder_finds_and_certifies_the_enumerated_optimum(name, pair
 
 @pytest.mark.parametrize("name", MODELS)
 def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
-    cells = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
-    model = random_model(name, "poisson", cells, 3)
+    shard = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
+    model = random_model(name, "poisson", shard, 3)
     before = model.lexicon.table.copy()
-    rows, columns = cells.slots.row_start, cells.slots.target
+    rows, columns = shard.slots.row_start, shard.slots.target
     before[:, 0] /= np.repeat(np.add.reduceat(before[:, 0], rows[:-1]), np.diff(rows))
     before[:, 1] /= np.bincount(columns, before[:, 1])[columns]
     model.lexicon.table[:] = before
-    counts = model.zero_counts(cells)
+    counts = model.zero_counts(shard)
     counts.lexicon.slots[0] = 6.0, 3.0
     after = model.reestimate(counts, ENGINE, inertia=2.0)
     assert after.lexicon.table[0] == pytest.approx([(6 + 2 * before[0, 0]) / 8, (3 + 2 * before[0, 1]) / 5], rel=1e-5)
@@ -171,9 +170,9 @@ def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
 
 
 def test_even_jumps_are_raised_by_a_share_of_their_sum():
-    cells = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
+    shard = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
     plain, even = (
-        random_model("hmm", "poisson", cells, 3).reestimate(counts_of_jumps(cells), ENGINE, even=share).jumps
+        random_model("hmm", "poisson", shard, 3).reestimate(counts_of_jumps(shard), ENGINE, even=share).jumps
         for share in (0.0, 0.1)
     )
     for before, after in zip(plain, even, strict=True):
@@ -181,8 +180,8 @@ def test_even_jumps_are_raised_by_a_share_of_their_sum():
         assert after.start == pytest.approx(before.start + 0.1 * before.start.sum())
 
 
-def counts_of_jumps(cells):
-    counts = random_model("hmm", "poisson", cells, 3).zero_counts(cells)
+def counts_of_jumps(shard):
+    counts = random_model("hmm", "poisson", shard, 3).zero_counts(shard)
     for jumps in counts.jumps:
         jumps.jump[:] = np.arange(1, jumps.jump.size + 1).reshape(jumps.jump.shape)
         jumps.start[:] = np.arange(1, jumps.start.size + 1).reshape(jumps.start.shape)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import naive
 import naive_fertility_models as slow
 from dovetail.engines import Threads
-from dovetail.kernels import gibbs, kernel
-from dovetail.kernels import gibbs_octets as octets
-from dovetail.kernels.random import draw, stream, uniform
-from dovetail.models.fertility import MOST, RARE, FertilityCounts, fertilities
-from dovetail.models.fertility_models import FertilityHMM, FertilityIBM1, Sampling
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels import _numba as octets
+from dovetail.kernels import kernel
+from dovetail.kernels.gibbs import sweep as gibbs
+from dovetail.kernels.gibbs.random import draw, stream, uniform
+from dovetail.models.fertile import FertilityHMM, FertilityIBM1, Sampling
+from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, fertilities
 from test_models import ENGINE, cells_of, entries, random_jumps, random_lexicon, weight_functions
 
 KINDS = ["poisson", "categorical", "features"]
@@ -39,11 +39,11 @@ def random_fertility(kind, words, seed):
     return fertilities[kind].initial(counts, lambda: spelling).reestimate(counts)
 
 
-def random_model(name, kind, cells, seed):
-    lexicon = random_lexicon(cells, seed)
+def random_model(name, kind, shard, seed):
+    lexicon = random_lexicon(shard, seed)
     fertility = (
-        random_fertility(kind, cells.slots.n_sources, seed),
-        random_fertility(kind, cells.slots.n_targets, seed + 1),
+        random_fertility(kind, shard.slots.n_sources, seed),
+        random_fertility(kind, shard.slots.n_targets, seed + 1),
     )
     if name == "hmm":
         return FertilityHMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3, fertility)
@@ -101,9 +101,9 @@ def test_random_numbers_are_uniform_and_neighbours_in_every_key_are_independent(
     assert ((observed - expected) ** 2 / expected).sum() < 160  # chi-square with 99 degrees: 1 in 10,000
     for axis in range(3):
         moved = np.moveaxis(numbers, axis, 0)
-        cells = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
-        observed = np.bincount(cells.ravel(), minlength=100)
-        expected = cells.size / 100
+        shard = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
+        observed = np.bincount(shard.ravel(), minlength=100)
+        expected = shard.size / 100
         assert ((observed - expected) ** 2 / expected).sum() < 160
     assert len(np.unique(numbers)) == numbers.size
 
@@ -325,19 +325,19 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
 @given(source=sentences, target=sentences, kind=st.sampled_from(KINDS), seed=st.integers(0, 1000), data=st.data())
 @settings(deadline=None, max_examples=40)
 def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed, data):
-    cells = cells_of([(source, target)])
+    shard = cells_of([(source, target)])
     model = random_model(name, kind, cells_of([(source, target), ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
-    model = model.with_lexicon(random_lexicon(cells, seed))
-    work = Workspace.for_cells(cells)
-    (block,) = cells.blocks
-    view = work.view(block)
+    model = model.with_lexicon(random_lexicon(shard, seed))
+    work = shard.workspace()
+    (block,) = shard.blocks
+    view = block.view(work)
     given_alignments = [
         np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J)), np.int16)
         for I, J in ((len(source), len(target)), (len(target), len(source)))
     ]
-    model.lexicon.gather(cells, block, view, ENGINE)
+    model.lexicon.gather(shard, block, view, ENGINE)
     scores = model.sample(
-        cells, block, view, ENGINE, Sampling(samples=0, burn_in=0), np.zeros(1, np.int64), tuple(given_alignments)
+        shard, block, view, ENGINE, Sampling(samples=0, burn_in=0), np.zeros(1, np.int64), tuple(given_alignments)
     )
     matrices = entries(model.lexicon, source, target)
     for direction, joint in enumerate(joints(model, source, target)):
@@ -364,15 +364,15 @@ def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed,
 @pytest.mark.parametrize("kind", KINDS)
 def test_marginals_of_samples_match_the_enumerated_posterior(name, kind, soft):
     pairs = [([0, 1, 2], [0, 1, 1, 2]), ([3], [2, 0, 3]), ([1, 1, 0, 2], [3]), ([2, 0], [1, 2])]
-    cells = cells_of(pairs)
-    model = random_model(name, kind, cells, 5)
-    work = Workspace.for_cells(cells)
-    (block,) = cells.blocks
-    view = work.view(block)
-    model.lexicon.gather(cells, block, view, ENGINE)
+    shard = cells_of(pairs)
+    model = random_model(name, kind, shard, 5)
+    work = shard.workspace()
+    (block,) = shard.blocks
+    view = block.view(work)
+    model.lexicon.gather(shard, block, view, ENGINE)
     best = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
     sampling = Sampling(seed=1, samples=20_000, restarts=2, burn_in=20, soft=soft)
-    scores = model.sample(cells, block, view, ENGINE, sampling, np.arange(len(pairs)), best, keep_best=True)
+    scores = model.sample(shard, block, view, ENGINE, sampling, np.arange(len(pairs)), best, keep_best=True)
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
         I, J = len(source), len(target)
@@ -394,15 +394,15 @@ def test_marginals_of_samples_match_the_enumerated_posterior(name, kind, soft):
 def test_counts_of_given_alignments_are_what_they_say():
     pairs = [([0, 1, 2], [0, 1, 1, 2]), ([1, 2], [0, 0])]
     alignments = [(0, 2, naive.NULL, 1), (1, 1)], [(0, naive.NULL, 3), (naive.NULL, 1)]
-    cells = cells_of(pairs)
-    model = random_model("hmm", "categorical", cells, 3)
-    counts = model.zero_counts(cells)
-    (block,) = cells.blocks
+    shard = cells_of(pairs)
+    model = random_model("hmm", "categorical", shard, 3)
+    counts = model.zero_counts(shard)
+    (block,) = shard.blocks
     given_alignments = tuple(np.array([a for pair in side for a in pair], np.int16) for side in alignments)
-    work = Workspace.for_cells(cells).view(block)
+    work = shard.workspace().view(block)
     sampling = Sampling(samples=0, burn_in=0)
-    model.sample(cells, block, work, ENGINE, sampling, np.arange(2), given_alignments, counts=counts)
-    longest = cells.longest
+    model.sample(shard, block, work, ENGINE, sampling, np.arange(2), given_alignments, counts=counts)
+    longest = shard.longest
     for direction in range(2):
         words = max(max(pair[direction]) for pair in pairs) + 1
         links, histogram = np.zeros(words), np.zeros((words, MOST + 1))
@@ -438,31 +438,31 @@ def test_counts_of_given_alignments_are_what_they_say():
 def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     generator = np.random.default_rng(0)
     pairs = [(generator.integers(0, 6, 5).tolist(), generator.integers(0, 6, 7).tolist()) for _ in range(30)]
-    cells = cells_of(pairs, block_cells=300)
-    model = random_model("hmm", "poisson", cells, 3)
-    counts, expected = model.zero_counts(cells), model.zero_counts(cells)
-    work = Workspace.for_cells(cells)
+    shard = cells_of(pairs, block_cells=300)
+    model = random_model("hmm", "poisson", shard, 3)
+    counts, expected = model.zero_counts(shard), model.zero_counts(shard)
+    work = shard.workspace()
     sampling = Sampling(seed=4, samples=7, restarts=2, burn_in=1, soft=True)
     for engine in (Threads(3), ENGINE):
-        counts = model.zero_counts(cells, counts)  # cleared: the second time they are full
-        for block in cells:
+        counts = model.zero_counts(shard, counts)  # cleared: the second time they are full
+        for block in shard:
             model.sample(
-                cells,
+                shard,
                 block,
-                work.view(block),
+                block.view(work),
                 engine,
                 sampling,
                 np.arange(block.first, block.last),
                 None,
                 counts=counts,
             )
-        expected, score = model.zero_counts(cells), np.zeros(2)
-        for block in cells:
-            view = work.view(block)
-            model.lexicon.gather(cells, block, view, ENGINE)
-            scores = model.sample(cells, block, view, ENGINE, sampling, np.arange(block.first, block.last), None)
+        expected, score = model.zero_counts(shard), np.zeros(2)
+        for block in shard:
+            view = block.view(work)
+            model.lexicon.gather(shard, block, view, ENGINE)
+            scores = model.sample(shard, block, view, ENGINE, sampling, np.arange(block.first, block.last), None)
             score += scores.sum(axis=0)
-            model.lexicon.scatter(cells, block, view, expected.lexicon, ENGINE)
+            model.lexicon.scatter(shard, block, view, expected.lexicon, ENGINE)
         assert (counts.lexicon.slots == expected.lexicon.slots).all()
         assert (counts.lexicon.null_forward == expected.lexicon.null_forward).all()
         assert counts.log_likelihood == pytest.approx(score)

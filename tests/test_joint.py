@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.spelling import fold, stems
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.kernels import spelling as spelling_kernels
-from dovetail.kernels.collapsed import without
-from dovetail.kernels.fertility_messages import speak
-from dovetail.models.word_jumps import BINS, EDGES, WordJumps, bin_limits, bins_of
+from dovetail.kernels.lexicon import spelling as spelling_kernels
+from dovetail.kernels.lexicon.collapsed import without
+from dovetail.kernels.live.messages import speak
+from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 
 chances = st.floats(0.01, 0.99)
 
@@ -209,14 +209,14 @@ def test_a_word_with_many_moves_keeps_its_own_jumps_and_a_rare_word_takes_the_sh
 
 
 def test_bitext_of_cognates_makes_the_spelling_prior_speak_up():
-    from dovetail.bitext.cells import lay_out
+    from dovetail.bitext.shards import lay_out
     from dovetail.engines import Threads
-    from dovetail.models.collapsed_lexicon import CollapsedLexicon, LexiconPriors
+    from dovetail.models.lexicon.counted import CollapsedLexicon, LexiconPriors
 
     bitext = Bitext.from_pairs([(["nation", "station"], ["nation", "gare"])])
     source, target = bitext.source, bitext.target
-    cells = lay_out(source.ids, source.offsets, target.ids, target.offsets, 2, 2, Threads(1))
-    lexicon = CollapsedLexicon.of(cells.slots, (source.vocabulary, target.vocabulary), LexiconPriors())
+    shard = lay_out(source.ids, source.offsets, target.ids, target.offsets, 2, 2, Threads(1))
+    lexicon = CollapsedLexicon.of(shard.slots, (source.vocabulary, target.vocabulary), LexiconPriors())
     shares = np.zeros(spelling_kernels.BINS)
     lexicon.calibrate(shares)
     assert lexicon.prior == pytest.approx(1e-4)

@@ -11,11 +11,11 @@ import numba
 import numpy as np
 import pytest
 
-from dovetail import kernels
-from dovetail.kernels.cooccurrence import sort_by_word
+from dovetail.kernels import _numba, kernel
+from dovetail.kernels.text.cooccurrence import sort_by_word
 
 RUN = (
-    "import numpy as np; from dovetail.kernels.lexicon import digamma; "
+    "import numpy as np; from dovetail.kernels.lexicon.table import digamma; "
     "print(round(digamma(1.0), 6), digamma.dispatcher.stats.cache_hits)"
 )
 PREPARED = "; import sys; print('numba.np.npyimpl' in sys.modules)"  # what only a compiler needs
@@ -45,23 +45,23 @@ def test_stale_files_are_dropped_once_a_place(tmp_path):
     old.touch()
     new.touch()
     os.utime(old, (0, 0))
-    kernels._drop_stale.__wrapped__(str(tmp_path))
+    _numba._drop_stale.__wrapped__(str(tmp_path))
     assert not old.exists()
     assert new.exists()
-    kernels._drop_stale.__wrapped__(str(tmp_path / "missing"))
+    _numba._drop_stale.__wrapped__(str(tmp_path / "missing"))
 
 
-@pytest.mark.skipif(numba.version_info.short not in kernels.QUICK_LOADING, reason="numba loads in its own way")
+@pytest.mark.skipif(numba.version_info.short not in _numba.QUICK_LOADING, reason="numba loads in its own way")
 def test_a_compiled_kernel_is_loaded_without_preparing_the_compiler(tmp_path):
     assert run(tmp_path, RUN + PREPARED)[-1] == "True"
     assert run(tmp_path, RUN + PREPARED)[-1] == "False"
-    both = "import numpy as np; from dovetail.kernels.lexicon import digamma, normalise_null; "
+    both = "import numpy as np; from dovetail.kernels.lexicon.table import digamma, normalise_null; "
     code = both + "digamma(1.0); normalise_null(np.ones(3), 0.0, True, np.empty(3, np.float32)); print(digamma(2.0))"
     assert float(run(tmp_path, code + PREPARED)[0]) == pytest.approx(0.422784)  # one of them from the cache
 
 
 def test_another_numba_loads_in_its_own_way(tmp_path):
-    other = "from dovetail import kernels; kernels.QUICK_LOADING = (); "
+    other = "from dovetail import kernels; _numba.QUICK_LOADING = (); "
     first, second = (run(tmp_path, other + RUN + PREPARED) for _ in range(2))
     assert first[0] == second[0] == "-0.577216"
     assert "1" in "".join(second[1:-1])
@@ -91,12 +91,12 @@ def test_a_signal_during_a_kernel_is_heard_when_the_kernel_ends():
 
 
 def test_a_kernel_calls_others_and_looks_like_its_function():
-    @kernels.kernel
+    @kernel
     def half(x):
         """Half of it."""
         return x / 2
 
-    @kernels.kernel
+    @kernel
     def quarter(x):
         return half(half(x))
 

@@ -12,19 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
-from dovetail.bitext.cells import lay_out
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import lay_out
 from dovetail.engines import Threads
-from dovetail.kernels import live_hmm
-from dovetail.kernels.collapsed import without
-from dovetail.kernels.joint_hmm import bin_counts
-from dovetail.kernels.lines import LENGTH_I, ROW, SOURCE
-from dovetail.models import joint_hmm as joint_module
-from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
-from dovetail.models.joint_hmm import JointHMM, Moves
-from dovetail.models.lexicon import WordMap, Workspace
+from dovetail.kernels.hmm.word_jumps import bin_counts
+from dovetail.kernels.lexicon.collapsed import without
+from dovetail.kernels.live import chain as live_hmm
+from dovetail.kernels.records import LENGTH_I, ROW, SOURCE
+from dovetail.models import joint as joint_module
+from dovetail.models.joint import JointHMM, Moves
+from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bin_limits, bins_of
+from dovetail.models.lexicon.counted import CollapsedCounts, CollapsedLexicon, LexiconPriors
+from dovetail.models.lexicon.table import WordMap
 from dovetail.models.live import Live
-from dovetail.models.word_jumps import BINS, POSITIONS, WordJumps, bin_limits, bins_of
 from dovetail.recipes import Options
 
 ENGINE = Threads(1)
@@ -114,17 +114,17 @@ def nothing_negligible():
 @settings(deadline=None, max_examples=25)
 def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(nothing_negligible, seed, share):
     random = np.random.default_rng(seed)
-    bitext, cells = text(random)
+    bitext, shard = text(random)
     model = joint(random, bitext)
-    (block,) = cells
-    work = Workspace.for_cells(cells)
-    view = work.view(block)
+    (block,) = shard
+    work = shard.workspace()
+    view = block.view(work)
     view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 3).astype(np.float32)
     dense = view.forward.copy(), view.reverse.copy()
-    live, values = Live.select(cells, block, view, share, ENGINE)
+    live, values = Live.select(shard, block, view, share, ENGINE)
     moves = Moves.room(block.rows), Moves.room(block.columns)
     ends = np.zeros((2, 2, 2, POSITIONS))
-    scores = model.infer(live, values, cells, block, view, ENGINE, moves, ends)
+    scores = model.infer(live, values, shard, block, view, ENGINE, moves, ends)
     live.fill(values, block, view, ENGINE)
     row = column = cell = 0
     for piece, (I, J) in enumerate(bitext.lengths):
@@ -152,11 +152,11 @@ def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(nothi
 @settings(deadline=None, max_examples=25)
 def test_live_cells_have_their_share_of_a_column_or_a_row_and_no_others_do(seed, share):
     random = np.random.default_rng(seed)
-    bitext, cells = text(random)
-    (block,) = cells
-    view = Workspace.for_cells(cells).view(block)
+    bitext, shard = text(random)
+    (block,) = shard
+    view = shard.workspace().view(block)
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
-    live, values = Live.select(cells, block, view, share, ENGINE)
+    live, values = Live.select(shard, block, view, share, ENGINE)
     marked = np.zeros(block.cells, bool)
     cell = row = 0
     for I, J in bitext.lengths:
@@ -168,21 +168,21 @@ def test_live_cells_have_their_share_of_a_column_or_a_row_and_no_others_do(seed,
         cell, row = cell + I * J, row + I
     assert (values.forward == view.forward[marked]).all()
     assert (values.reverse == view.reverse[marked]).all()
-    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))
+    owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
     source = np.repeat(bitext.source.ids, np.diff(live.start))
     assert (owner[live.slot] == source).all()
 
 
 def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_rest():
     random = np.random.default_rng(1)
-    _, cells = text(random, pairs=5)
-    (block,) = cells
-    view = Workspace.for_cells(cells).view(block)
+    _, shard = text(random, pairs=5)
+    (block,) = shard
+    view = shard.workspace().view(block)
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
-    everything, values = Live.select(cells, block, view, 0.0, ENGINE)
+    everything, values = Live.select(shard, block, view, 0.0, ENGINE)
     assert len(everything) == block.cells
     few, (kept,) = everything.narrowed(values, block, 0.4, ENGINE)
-    chosen, expected = Live.select(cells, block, view, 0.4, ENGINE)
+    chosen, expected = Live.select(shard, block, view, 0.4, ENGINE)
     assert 0 < len(few) < len(everything)
     assert (few.column == chosen.column).all()
     assert (few.start == chosen.start).all()
@@ -197,22 +197,22 @@ def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_re
 @pytest.mark.parametrize("power", [1.0, 0.75, 0.5, 0.0])
 def test_a_link_counts_as_far_as_both_directions_believe_in_it_and_nulls_get_the_rest(power):
     random = np.random.default_rng(2)
-    bitext, cells = text(random)
-    (block,) = cells
-    view = Workspace.for_cells(cells).view(block)
+    bitext, shard = text(random)
+    (block,) = shard
+    view = shard.workspace().view(block)
     view.forward[:], view.reverse[:] = random.uniform(0.02, 0.25, (2, block.cells)).astype(np.float32)
-    live, values = Live.select(cells, block, view, 0.0, ENGINE)
-    joint(random, bitext, power=power).settle(live, values, cells, block, view, ENGINE)
+    live, values = Live.select(shard, block, view, 0.0, ENGINE)
+    joint(random, bitext, power=power).settle(live, values, shard, block, view, ENGINE)
     both = values.forward.astype(np.float64) * values.reverse
     expected = both**power if power else (values.forward + values.reverse) / 2
     assert live.count == pytest.approx(np.where(expected > 1e-3, expected, 0.0), rel=1e-4)
     for i in range(block.rows):
         left = 1.0 - expected[live.start[i] : live.start[i + 1]].sum()
         assert view.null_reverse[i] == pytest.approx(max(left, 0.0), abs=1e-5)
-    counts = CollapsedCounts.zeros(cells.slots)
-    counts.add(live, cells, block, view, ENGINE)
+    counts = CollapsedCounts.zeros(shard.slots)
+    counts.add(live, shard, block, view, ENGINE)
     assert counts.slots.sum() == pytest.approx(live.count.sum(), rel=1e-5)
-    assert counts.slots == pytest.approx(np.bincount(live.slot, live.count, len(cells.slots)), abs=1e-5)
+    assert counts.slots == pytest.approx(np.bincount(live.slot, live.count, len(shard.slots)), abs=1e-5)
 
 
 @given(seed=st.integers(0, 1000))
@@ -221,15 +221,15 @@ def test_positions_that_are_forgotten_change_little(seed):
     found = []
     for negligible in (1e-6, 1e-3):
         random = np.random.default_rng(seed)
-        bitext, cells = text(random, longest=12)
+        bitext, shard = text(random, longest=12)
         model = joint(random, bitext)
-        (block,) = cells
-        view = Workspace.for_cells(cells).view(block)
+        (block,) = shard
+        view = shard.workspace().view(block)
         view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 6).astype(np.float32)
-        live, values = Live.select(cells, block, view, 0.03, ENGINE)
+        live, values = Live.select(shard, block, view, 0.03, ENGINE)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(joint_module, "NEGLIGIBLE", negligible)
-            model.infer(live, values, cells, block, view, ENGINE)
+            model.infer(live, values, shard, block, view, ENGINE)
         found.append(np.concatenate([values.forward, values.reverse]))
     assert found[1] == pytest.approx(found[0], abs=0.02)
 
@@ -238,14 +238,14 @@ def test_positions_that_are_forgotten_change_little(seed):
 @settings(deadline=None, max_examples=20)
 def test_jump_counts_and_weights_by_word_equal_their_definitions(seed, strength):
     random = np.random.default_rng(seed)
-    bitext, cells = text(random, pairs=4, longest=40)
-    (block,) = cells
+    bitext, shard = text(random, pairs=4, longest=40)
+    (block,) = shard
     moves = random.uniform(0, 1, (block.rows, BINS)).astype(np.float32)
     exposure = random.uniform(0, 1, block.rows).astype(np.float32)
     (low, high), words = bin_limits(), len(bitext.source.vocabulary)
     counts, expected = np.zeros((words, 2, BINS)), np.zeros((words, 2, BINS))
-    where = SOURCE, LENGTH_I, ROW, cells.source_ids
-    bin_counts(block.lines, *where, moves, exposure, bins_of(cells.longest), low, high, counts)
+    where = SOURCE, LENGTH_I, ROW, shard.source_ids
+    bin_counts(block.lines, *where, moves, exposure, bins_of(shard.longest), low, high, counts)
     token = 0
     for I, _ in bitext.lengths:
         for before in range(I):
@@ -282,10 +282,10 @@ def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed
 def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_three_times_as_many_cells():
     from dovetail.training import joint as training
 
-    bitext, cells = text(np.random.default_rng(0), pairs=40)
-    assert training._sample(cells, 0, ENGINE) is None
-    assert training._sample(cells, cells.total // 3 + 1, ENGINE) is None
-    sample = training._sample(cells, cells.total // 3, ENGINE)
+    bitext, shard = text(np.random.default_rng(0), pairs=40)
+    assert training._sample(shard, 0, ENGINE) is None
+    assert training._sample(shard, shard.total // 3 + 1, ENGINE) is None
+    sample = training._sample(shard, shard.total // 3, ENGINE)
     assert len(sample.pieces) == 14
     for p in range(14):
         tokens = bitext.tokens(3 * p)
@@ -299,10 +299,10 @@ def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_three_times_as_many_
 
 def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     random = np.random.default_rng(3)
-    bitext, cells = text(random, pairs=6)
+    bitext, shard = text(random, pairs=6)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    whole = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors())
-    used = random.random(len(cells.slots)) < 0.5
+    whole = CollapsedLexicon.of(shard.slots, vocabularies, LexiconPriors())
+    used = random.random(len(shard.slots)) < 0.5
     counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     expected = whole.with_counts(counts, nulls)
@@ -314,7 +314,7 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
         assert again.totals[side] == pytest.approx(expected.totals[side])
     assert again.support == pytest.approx(support)
     assert few.support == pytest.approx(support[used])
-    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))[used]
+    owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))[used]
     assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()
 
 
@@ -333,15 +333,15 @@ def test_a_text_past_the_limit_has_a_larger_sample_and_no_iterations_of_its_own(
 
 def test_emissions_are_those_of_a_cell_that_takes_nothing_out():
     random = np.random.default_rng(4)
-    bitext, cells = text(random, pairs=6)
+    bitext, shard = text(random, pairs=6)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    whole = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors(stems=(3.0, 0.0, 1.0, 0.5)))
+    whole = CollapsedLexicon.of(shard.slots, vocabularies, LexiconPriors(stems=(3.0, 0.0, 1.0, 0.5)))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
-    lexicon = whole.with_counts(random.uniform(0, 2, len(cells.slots)), nulls)
-    owner = np.repeat(np.arange(cells.slots.n_sources), np.diff(cells.slots.row_start))
+    lexicon = whole.with_counts(random.uniform(0, 2, len(shard.slots)), nulls)
+    owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
     words, weights, nothing = lexicon.tables, lexicon.priors.weights, np.float32(0.0)
     assert len(weights) == 3
-    for slot, (e, f) in enumerate(zip(owner, cells.slots.target, strict=True)):
+    for slot, (e, f) in enumerate(zip(owner, shard.slots.target, strict=True)):
         source, target, support = words.sources[e], words.targets[f], lexicon.support[slot]
         expected = [
             without(nothing, support, source, target, weights),
@@ -352,14 +352,14 @@ def test_emissions_are_those_of_a_cell_that_takes_nothing_out():
 
 def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
     random = np.random.default_rng(5)
-    bitext, cells = text(random, pairs=8)
+    bitext, shard = text(random, pairs=8)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    few = cells.picked(np.arange(0, 8, 3), ENGINE)
+    few = shard.picked(np.arange(0, 8, 3), ENGINE)
     lexicon = CollapsedLexicon.of(few.slots, vocabularies, LexiconPriors())
     counts = random.uniform(0, 2, len(few.slots))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     lexicon = lexicon.with_counts(counts, nulls)
-    moved = lexicon.moved(cells.slots, True, ENGINE)
+    moved = lexicon.moved(shard.slots, True, ENGINE)
 
     def by_pair(lexicon):
         owner = np.repeat(np.arange(lexicon.slots.n_sources), np.diff(lexicon.slots.row_start))
@@ -375,7 +375,7 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
         assert found[pair] == pytest.approx(values)
     for side in range(2):
         assert moved.totals[side] == pytest.approx(lexicon.totals[side])
-    speaking = lexicon.moved(cells.slots, False, ENGINE)
+    speaking = lexicon.moved(shard.slots, False, ENGINE)
     assert speaking.emissions(ENGINE) == pytest.approx(moved.emissions(ENGINE))
 
 
@@ -392,11 +392,11 @@ def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_
     compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
     found = {}
     for name, text in (("long", bitext), ("short", Bitext.from_pairs([(["house"], ["0041y", "9999z"])]))):
-        cells = laid_out(text)
-        moved = compact.transfer(cells.slots, WordMap.between(text, *words), ENGINE)
+        shard = laid_out(text)
+        moved = compact.transfer(shard.slots, WordMap.between(text, *words), ENGINE)
         targets = text.target.vocabulary.words
         emissions = moved.emissions(ENGINE)
-        found[name] = {targets[f]: emissions[slot] for slot, f in enumerate(cells.slots.target)}
+        found[name] = {targets[f]: emissions[slot] for slot, f in enumerate(shard.slots.target)}
     # Stems of the long text are spread out, those of the short one searched.
     assert found["short"]["0041y"] == pytest.approx(found["long"]["0041y"])
     assert (found["short"]["9999z"] < found["short"]["0041y"]).all()

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
-from dovetail.bitext.cells import lay_out
+from dovetail.bitext.shards import lay_out
 from dovetail.decoding.marks import FORWARD, REVERSE, Viterbi
 from dovetail.engines import Threads
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps import Jumps
-from dovetail.models.lexicon import Lexicon, Workspace
+from dovetail.models.jumps.distance import Jumps
+from dovetail.models.lexicon.table import Lexicon
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
 
@@ -32,9 +32,9 @@ def cells_of(pairs, **options):
     return lay_out(source, s_offsets, target, t_offsets, n_sources, n_targets, ENGINE, **options)
 
 
-def random_lexicon(cells, seed):
+def random_lexicon(shard, seed):
     generator = np.random.default_rng(seed)
-    lexicon = Lexicon.uniform(cells.slots)
+    lexicon = Lexicon.uniform(shard.slots)
     lexicon.table[:] = generator.uniform(0.01, 1, lexicon.table.shape)
     lexicon.null_forward[:] = generator.uniform(0.01, 1, len(lexicon.null_forward))
     lexicon.null_reverse[:] = generator.uniform(0.01, 1, len(lexicon.null_reverse))
@@ -85,8 +85,8 @@ sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
 bitexts = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=4)
 
 
-def models(cells, seed):
-    lexicon = random_lexicon(cells, seed)
+def models(shard, seed):
+    lexicon = random_lexicon(shard, seed)
     return IBM1(lexicon), HMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3)
 
 
@@ -94,13 +94,13 @@ def models(cells, seed):
 @given(pairs=bitexts, seed=st.integers(0, 1000), block_cells=st.sampled_from([1, 20, 1 << 20]))
 @settings(deadline=None, max_examples=40)
 def test_posteriors_equal_enumerated_ones_in_both_directions(kind, pairs, seed, block_cells):
-    cells = cells_of(pairs, block_cells=block_cells)
-    model = models(cells, seed)[kind]
-    work = Workspace.for_cells(cells)
-    for block in cells:
-        view = work.view(block)
-        model.lexicon.gather(cells, block, view, ENGINE)
-        scores, _ = model.posteriors(cells, block, view, ENGINE, counting=True)
+    shard = cells_of(pairs, block_cells=block_cells)
+    model = models(shard, seed)[kind]
+    work = shard.workspace()
+    for block in shard:
+        view = block.view(work)
+        model.lexicon.gather(shard, block, view, ENGINE)
+        scores, _ = model.posteriors(shard, block, view, ENGINE, counting=True)
         for n, line in enumerate(block.lines):
             source, target = pairs[block.first + n]
             I, J = len(source), len(target)
@@ -119,19 +119,19 @@ def test_posteriors_equal_enumerated_ones_in_both_directions(kind, pairs, seed, 
 @given(pairs=bitexts, seed=st.integers(0, 1000))
 @settings(deadline=None, max_examples=30)
 def test_expected_counts_equal_enumerated_ones(pairs, seed):
-    cells = cells_of(pairs)
-    model = models(cells, seed)[1]
-    counts = em.expect(model, cells, Workspace.for_cells(cells), ENGINE, Monitor())
-    links = np.zeros((len(cells.slots), 2))
-    longest = cells.longest
+    shard = cells_of(pairs)
+    model = models(shard, seed)[1]
+    counts = em.expect(model, shard, shard.workspace(), ENGINE, Monitor())
+    links = np.zeros((len(shard.slots), 2))
+    longest = shard.longest
     jump, start = np.zeros((2, 2 * longest + 1)), np.zeros((2, longest))
     for source, target in pairs:
         I, J = len(source), len(target)
         forward, reverse = joints(model, source, target)
         cell_posteriors = naive.posteriors(forward, I, J)[0], naive.posteriors(reverse, J, I)[0].T
         for i, e in enumerate(source):
-            low = cells.slots.row_start[e]
-            row = list(cells.slots.target[low : cells.slots.row_start[e + 1]])
+            low = shard.slots.row_start[e]
+            row = list(shard.slots.target[low : shard.slots.row_start[e + 1]])
             for j, f in enumerate(target):
                 for direction in range(2):
                     links[low + row.index(f), direction] += cell_posteriors[direction][i, j]
@@ -151,13 +151,13 @@ def test_expected_counts_equal_enumerated_ones(pairs, seed):
 @given(pairs=bitexts, seed=st.integers(0, 1000))
 @settings(deadline=None, max_examples=40)
 def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
-    cells = cells_of(pairs)
-    model = models(cells, seed)[kind]
-    work = Workspace.for_cells(cells)
-    (block,) = cells.blocks
-    view, marks = work.view(block), np.zeros(block.cells, np.uint8)
-    model.lexicon.gather(cells, block, view, ENGINE)
-    Viterbi().before(model, cells, block, view, marks, ENGINE)
+    shard = cells_of(pairs)
+    model = models(shard, seed)[kind]
+    work = shard.workspace()
+    (block,) = shard.blocks
+    view, marks = block.view(work), np.zeros(block.cells, np.uint8)
+    model.lexicon.gather(shard, block, view, ENGINE)
+    Viterbi().before(model, shard, block, view, marks, ENGINE)
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
         I, J = len(source), len(target)
@@ -176,9 +176,9 @@ def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
 @given(pairs=bitexts, seed=st.integers(0, 1000), kind=st.integers(0, 1))
 @settings(deadline=None, max_examples=40)
 def test_em_never_lowers_the_likelihood(pairs, seed, kind):
-    cells = cells_of(pairs)
+    shard = cells_of(pairs)
     monitor = Monitor()
-    em.fit(models(cells, seed)[kind], cells, ENGINE, 8, monitor)
+    em.fit(models(shard, seed)[kind], shard, ENGINE, 8, monitor)
     history = np.array([scores for _, scores in monitor.history])
     # The first E-step belongs to made-up entries that are no distribution; from the second on EM must climb.
     gains = np.diff(history[1:], axis=0)
@@ -187,7 +187,7 @@ def test_em_never_lowers_the_likelihood(pairs, seed, kind):
 
 def test_em_on_one_unambiguous_pair_of_sentences_learns_the_translations():
     pairs = [([0, 1], [0, 1]), ([0, 2], [0, 2]), ([1, 2], [1, 2])]
-    cells = cells_of(pairs)
-    model = em.fit(IBM1(Lexicon.uniform(cells.slots)), cells, ENGINE, 30, Monitor())
+    shard = cells_of(pairs)
+    model = em.fit(IBM1(Lexicon.uniform(shard.slots)), shard, ENGINE, 30, Monitor())
     forward, _ = entries(model.lexicon, [0, 1], [0, 1])
     assert forward[0, 0] > 0.8 > 0.2 > forward[0, 1]

@@ -28,8 +28,7 @@ from dovetail.models.constraints import (
     constraints,
 )
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps import Jumps
-from dovetail.models.lexicon import Workspace
+from dovetail.models.jumps.distance import Jumps
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
 from test_models import cells_of, joints, models
@@ -58,9 +57,9 @@ def constrained_model(pairs, seed, kind, chosen, projection=EXACT):
 
 def projected(model, cells):
     """P (2, I, J) of every piece, and the objective."""
-    work, found, totals = Workspace.for_cells(cells), [], []
+    work, found, totals = cells.workspace(), [], []
     for block in cells:
-        view = work.view(block)
+        view = block.view(work)
         model.lexicon.gather(cells, block, view, ENGINE)
         scores, _ = model.posteriors(cells, block, view, ENGINE)
         totals.append(scores)

@@ -15,8 +15,8 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.assemble import assemble, pair_details, sentence_scores
 from dovetail.alignments.combine import combiners
 from dovetail.alignments.gold import Gold
-from dovetail.bitext.cells import Cells, Slots, lay_out
 from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.shards import Shard, Slots, lay_out
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.decode import Wanted, decode
@@ -25,11 +25,11 @@ from dovetail.decoding.tempering import temper
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.evaluation.curve import Curve, precision_recall_curve
-from dovetail.kernels.lines import CELL
+from dovetail.kernels.records import CELL
 from dovetail.models.constraints import Constraint
-from dovetail.models.fertility_table import FertilityEntry, fertility_table
+from dovetail.models.fertility.entries import FertilityEntry, fertility_table
 from dovetail.models.hmm import HMM
-from dovetail.models.lexicon import Lexicon, Smoothing, WordMap, Workspace
+from dovetail.models.lexicon.table import Lexicon, Smoothing, WordMap
 from dovetail.models.storage import load_model, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
@@ -71,7 +71,7 @@ class Aligner:
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
         self._bitext: Bitext | None = None  # what was fitted, and its cells: aligning it again needs no look-up
-        self._cells: Cells | None = None
+        self._cells: Shard | None = None
         self._compact: Any = None
 
     def _check_choices(self) -> None:
@@ -105,8 +105,8 @@ class Aligner:
         one with the lowest AER there.  `progress` is called with a `Progress`; an exception it raises cancels the training.
         """
         monitor = Monitor(progress, self.recipe.options.tolerance)
-        cells = self._lay_out(bitext)
-        start = self._start(bitext, cells, warm_start, dictionary)
+        shard = self._lay_out(bitext)
+        start = self._start(bitext, shard, warm_start, dictionary)
         if constraints and self.recipe.training != "constrained":
             raise InputError(
                 f"the recipe {self.recipe.name} takes no constraints",
@@ -116,14 +116,14 @@ class Aligner:
         watch = None if watched is None else Development(lambda model: watched(model).area)
         start = replace(start, bitext=bitext, constraints=tuple(constraints), watch=watch, seed=self.seed)
         model = trainings[self.recipe.training](
-            self.recipe.model, cells, start, self.recipe.options, self.engine, monitor
+            self.recipe.model, shard, start, self.recipe.options, self.engine, monitor
         )
         self.model, self._compact = model, None
         self.development_areas = [] if watch is None else watch.areas
         if watched is not None:
             best = np.array([min(1.0, watched(model).best_threshold("aer"))])
             self.recipe = self.recipe.with_options({"threshold": float(temper(best, self.recipe.options.temper)[0])})
-        self._bitext, self._cells = bitext, cells
+        self._bitext, self._cells = bitext, shard
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
         self.history = monitor.history
@@ -144,9 +144,9 @@ class Aligner:
         parts = []
         for first in range(0, len(bitext), CHUNK_PAIRS):
             part = bitext.part(first, min(first + CHUNK_PAIRS, len(bitext)))
-            cells = self._lay_out(part)
-            model = self._decodable(self._transferred(cells, words), part, cells)
-            parts.append(self._align_cells(part, cells, model, monitor))
+            shard = self._lay_out(part)
+            model = self._decodable(self._transferred(shard, words), part, shard)
+            parts.append(self._align_cells(part, shard, model, monitor))
         result = Alignments.concatenate(parts)
         result.text = bitext.text  # only to show the words in a notebook
         return result
@@ -168,15 +168,15 @@ class Aligner:
         pair = self._one_pair(source, target)
         I, J = pair.lengths[0]
         result = np.zeros((2, I, J), np.float32)
-        cells = self._lay_out(pair)
+        shard = self._lay_out(pair)
         words = self._words(pair)
-        model = self._decodable(self._transferred(cells, words), pair, cells)
-        work = Workspace.for_cells(cells)
-        pieces = cells.pieces
-        for block in cells:
-            view = work.view(block)
-            model.lexicon.gather(cells, block, view, self.engine)
-            model.posteriors(cells, block, view, self.engine)
+        model = self._decodable(self._transferred(shard, words), pair, shard)
+        work = shard.workspace()
+        pieces = shard.pieces
+        for block in shard:
+            view = block.view(work)
+            model.lexicon.gather(shard, block, view, self.engine)
+            model.posteriors(shard, block, view, self.engine)
             for p, line in zip(range(block.first, block.last), block.lines, strict=True):
                 shape = pieces.source_length[p], pieces.target_length[p]
                 (low, high), j0, i0 = pieces.target_core[p], pieces.target_offset[p], pieces.source_offset[p]
@@ -232,7 +232,7 @@ class Aligner:
         """Where the model has the bitext's words, which may have been read without the model's normalising."""
         return WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary, self.text_options.normaliser)
 
-    def _lay_out(self, bitext: Bitext) -> Cells:
+    def _lay_out(self, bitext: Bitext) -> Shard:
         source, target = bitext.source, bitext.target
         return lay_out(
             source.ids,
@@ -249,12 +249,12 @@ class Aligner:
             self._compact = self.model.with_lexicon(self.model.lexicon.compact())
         return self._compact
 
-    def _transferred(self, cells: Cells, words: WordMap) -> Any:
+    def _transferred(self, shard: Shard, words: WordMap) -> Any:
         compact = self._compacted()
-        moved = compact.with_lexicon(compact.lexicon.transfer(cells.slots, words, self.engine))
+        moved = compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, self.engine))
         return _for_words(moved, words, (self.source_vocabulary, self.target_vocabulary))
 
-    def _decodable(self, model: Any, bitext: Bitext, cells: Cells) -> Any:
+    def _decodable(self, model: Any, bitext: Bitext, shard: Shard) -> Any:
         """The model as decoders see it: one with constraints is bound to this text, or goes without them."""
         if hasattr(model, "with_options"):
             model = model.with_options(self.recipe.options, self.seed)
@@ -262,7 +262,7 @@ class Aligner:
             return model
         if not self.recipe.options.project_decoding:
             return model.unconstrained()
-        return model.for_decoding(bitext, cells)
+        return model.for_decoding(bitext, shard)
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Any], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
@@ -272,24 +272,24 @@ class Aligner:
                 f"the development set has {len(text):,} pairs, but gold links of {len(gold):,}",
                 remedy="Give one line of gold links for each pair.",
             )
-        cells = self._lay_out(text)
+        shard = self._lay_out(text)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
 
         def curve(model: Any) -> Curve:
             compact = model.lexicon.compact()
-            moved = model.with_lexicon(compact.transfer(cells.slots, words, self.engine))
+            moved = model.with_lexicon(compact.transfer(shard.slots, words, self.engine))
             moved = _for_words(moved, words, (bitext.source.vocabulary, bitext.target.vocabulary))
-            moved = self._decodable(moved, text, cells)
+            moved = self._decodable(moved, text, shard)
             wanted = [Wanted(EITHER, 0.5)]
-            (links,), _ = decode(moved, cells, PosteriorThreshold(CANDIDATE), wanted, self.engine, Monitor())
-            return precision_recall_curve(assemble(links, cells.pieces, text.source.lengths, text.target.lengths), gold)
+            (links,), _ = decode(moved, shard, PosteriorThreshold(CANDIDATE), wanted, self.engine, Monitor())
+            return precision_recall_curve(assemble(links, shard.pieces, text.source.lengths, text.target.lengths), gold)
 
         return curve
 
     def _start(
         self,
         bitext: Bitext,
-        cells: Cells,
+        shard: Shard,
         warm_start: Aligner | str | PathLike[str] | None,
         dictionary: Mapping[tuple[str, str], float] | None,
     ) -> Start:
@@ -299,7 +299,7 @@ class Aligner:
             other._require_model()
             words = other._words(bitext)
             jumps = other.model.jumps if isinstance(other.model, HMM) else None
-            warm = partial(other._transferred, cells, words)
+            warm = partial(other._transferred, shard, words)
         entries = _dictionary_entries(bitext, dictionary or {})
 
         def lexicon(slots: Slots) -> Lexicon:
@@ -310,7 +310,7 @@ class Aligner:
 
         return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps, warm=warm)
 
-    def _align_cells(self, bitext: Bitext, cells: Cells, model: Any, monitor: Monitor) -> Alignments:
+    def _align_cells(self, bitext: Bitext, shard: Shard, model: Any, monitor: Monitor) -> Alignments:
         kind = decoders[self.recipe.decoder]
         decoder = kind.of(self.recipe.options)
         combine = self.recipe.combine or kind.default_combination
@@ -327,15 +327,15 @@ class Aligner:
         else:
             both = np.uint8(FORWARD | REVERSE)
             wanted = [single["forward"], single["reverse"], Wanted(both, 0.0), Wanted(both, 1.0)]
-        found, scores = decode(model, cells, decoder, wanted, self.engine, monitor)
-        sets = [assemble(links, cells.pieces, *lengths) for links in found]
+        found, scores = decode(model, shard, decoder, wanted, self.engine, monitor)
+        sets = [assemble(links, shard.pieces, *lengths) for links in found]
         result = sets[0] if combine in single else combiners[combine](sets[0], sets[1], (sets[2], sets[3]))
         result.probability = temper(result.probability, self.recipe.options.temper)
-        totals = sentence_scores(scores, cells.pieces, len(bitext))
+        totals = sentence_scores(scores, shard.pieces, len(bitext))
         result.details = {
             "score_forward": totals[:, 0],
             "score_reverse": totals[:, 1],
-            **pair_details(getattr(decoder, "details", {}), cells.pieces, len(bitext)),
+            **pair_details(getattr(decoder, "details", {}), shard.pieces, len(bitext)),
         }
         return result
 

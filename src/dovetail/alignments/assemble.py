@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from dovetail.alignments.alignments import Alignments
-from dovetail.bitext.windows import Pieces
+from dovetail.bitext.windows import Windows
 from dovetail.decoding.decode import Links
 
 
-def assemble(links: Links, pieces: Pieces, source_lengths: np.ndarray, target_lengths: np.ndarray) -> Alignments:
+def assemble(links: Links, pieces: Windows, source_lengths: np.ndarray, target_lengths: np.ndarray) -> Alignments:
     """One alignment for each pair, those without a piece (an empty side) included; windows are put together."""
     pair = np.repeat(pieces.pair, links.numbers)
     source = links.source + np.repeat(pieces.source_offset, links.numbers)
@@ -25,7 +25,7 @@ def assemble(links: Links, pieces: Pieces, source_lengths: np.ndarray, target_le
     return Alignments(offsets, source, target, probability, source_lengths, target_lengths)
 
 
-def pair_details(details: Mapping[str, np.ndarray], pieces: Pieces, pairs: int) -> dict[str, np.ndarray]:
+def pair_details(details: Mapping[str, np.ndarray], pieces: Windows, pairs: int) -> dict[str, np.ndarray]:
     """What a decoder says of pieces, for pairs: flags hold if they do for all pieces of a pair, numbers are added up."""
     result = {}
     for name, values in details.items():
@@ -38,7 +38,7 @@ def pair_details(details: Mapping[str, np.ndarray], pieces: Pieces, pairs: int) 
     return result
 
 
-def sentence_scores(scores: np.ndarray, pieces: Pieces, pairs: int) -> np.ndarray:
+def sentence_scores(scores: np.ndarray, pieces: Windows, pairs: int) -> np.ndarray:
     """Log-probabilities (pairs, 2) from those of pieces; windows of a long pair are added up, overlaps and all."""
     total = np.zeros((pairs, 2))
     np.add.at(total, pieces.pair, scores)

@@ -24,7 +24,7 @@ import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 from dovetail.errors import InputError
-from dovetail.kernels import combine as kernels
+from dovetail.kernels.links import combine as kernels
 from dovetail.registry import Registry
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from dovetail.kernels import tokens as kernels
+from dovetail.kernels.text import tokens as kernels
 
 BATCH = 1 << 20  # bytes: what fits into the cache beside the table
 

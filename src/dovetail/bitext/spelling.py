@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.kernels import stems as kernels
+from dovetail.kernels.lexicon import stems as kernels
 
 LONGEST_WORD = 64  # letters compared; longer words are cut, since the comparison is quadratic
 

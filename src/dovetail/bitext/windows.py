@@ -17,7 +17,7 @@ OVERLAP = 128
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Windows:
     """Arrays with one entry a piece, in order of pairs.
 
     `source_start` and `target_start` point into the packed ids, `source_length` (I) and `target_length` (J) count
@@ -39,7 +39,7 @@ class Pieces:
         return len(self.pair)
 
 
-def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = LONGEST) -> Pieces:
+def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = LONGEST) -> Windows:
     """The pieces of a packed bitext; offsets are (N + 1,) and point into the ids."""
     source_length = np.diff(source_offsets)
     target_length = np.diff(target_offsets)
@@ -66,7 +66,7 @@ def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = L
         order = np.lexsort((columns[6], columns[5], columns[0]))
         columns = [column[order] for column in columns]
     (pair, s_start, t_start, s_length, t_length, s_offset, t_offset, s_low, s_high, t_low, t_high) = columns
-    return Pieces(
+    return Windows(
         pair,
         s_start,
         t_start,

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
-from dovetail.kernels.bayes_counts import mark_modes
-from dovetail.kernels.viterbi import FORWARD, REVERSE
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.bayes.counts import mark_modes
+from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
+from dovetail.kernels.records import Workspace
 
 
 class Mode:
@@ -23,12 +23,12 @@ class Mode:
         return cls()
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         engine.map(
             lambda first, last: mark_modes(
@@ -43,5 +43,5 @@ class Mode:
                 REVERSE,
                 marks,
             ),
-            block.shards,
+            block.tasks,
         )

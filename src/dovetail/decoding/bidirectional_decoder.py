@@ -8,21 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.engines import Threads
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_potentials import chain_best, chain_potentials, chain_score
-from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, FULL, link_cost, repair
-from dovetail.kernels.gibbs_alignments import mark
-from dovetail.kernels.hmm import running_sums, transitions
-from dovetail.kernels.joint_hmm import word_transitions
-from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.viterbi import FORWARD, REVERSE
+from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
+from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, link_cost, repair
+from dovetail.kernels.gibbs.alignments import mark
+from dovetail.kernels.hmm.dense import running_sums, transitions
+from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
+from dovetail.kernels.hmm.word_jumps import word_transitions
+from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.hmm import HMM
-from dovetail.models.joint_hmm import JointHMM
-from dovetail.models.lexicon import Workspace
-from dovetail.models.word_jumps import bins_of
+from dovetail.models.joint import JointHMM
+from dovetail.models.jumps.word import bins_of
 
 Moves = tuple[np.ndarray, np.ndarray, np.ndarray]  # p(b | a) (W, W), of first positions (W,), weights of last ones (W,)
 
@@ -45,10 +44,10 @@ DETAILS = {
 class _Piece:
     """The chains of one piece: theta's over source words (our reverse direction), omega's over target words (forward)."""
 
-    def __init__(self, model: Any, moves: Callable[[int, np.ndarray], Moves], cells: Cells, work: Workspace, line: Any):
+    def __init__(self, model: Any, moves: Callable[[int, np.ndarray], Moves], shard: Shard, work: Workspace, line: Any):
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        source = cells.source_ids[line[SOURCE] : line[SOURCE] + I]
-        target = cells.target_ids[line[TARGET] : line[TARGET] + J]
+        source = shard.source_ids[line[SOURCE] : line[SOURCE] + I]
+        target = shard.target_ids[line[TARGET] : line[TARGET] + J]
         null = model.null
         reverse = work.reverse[cell : cell + I * J].reshape(I, J)
         forward = np.ascontiguousarray(work.forward[cell : cell + I * J].reshape(I, J).T)
@@ -82,9 +81,9 @@ class _Piece:
         return BidirectionalMap(x[1:] - 1, y[1:] - 1, score, max(bound, score), bound <= score, 0)
 
 
-def piece_potentials(model: Any, cells: Cells, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def piece_potentials(model: Any, shard: Shard, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """theta and omega of one piece for `bidirectional_map`, while the workspace holds translation probabilities."""
-    piece = _Piece(model, _moves_of(model, cells), cells, work, line)
+    piece = _Piece(model, _moves_of(model, shard), shard, work, line)
     return chain_potentials(*piece.theta), chain_potentials(*piece.omega)
 
 
@@ -95,15 +94,15 @@ def _agreement(settings: dict[str, Any]) -> tuple[int, float]:
 
 
 @singledispatch
-def _moves_of(model: Any, cells: Cells) -> Callable[[int, np.ndarray], Moves]:
+def _moves_of(model: Any, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
     """The function of a direction and the ids of the words it jumps between that gives the moves among their positions.
 
     A model of another family takes part if its `moves` of each direction have `weights`: of every distance, and of first and
     last positions by their distance from that end.
     """
     if all(hasattr(moves, "weights") for moves in getattr(model, "moves", [None])):
-        weights = [moves.weights(cells.longest) for moves in model.moves]
-        middle = cells.longest
+        weights = [moves.weights(shard.longest) for moves in model.moves]
+        middle = shard.longest
 
         def moves_of(direction: int, words: np.ndarray) -> Moves:
             jumps, first, last = weights[direction]
@@ -118,8 +117,8 @@ def _moves_of(model: Any, cells: Cells) -> Callable[[int, np.ndarray], Moves]:
 
 
 @_moves_of.register
-def _(model: HMM, cells: Cells) -> Callable[[int, np.ndarray], Moves]:
-    weights = [jumps.expand(cells.longest) for jumps in model.jumps]
+def _(model: HMM, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
+    weights = [jumps.expand(shard.longest) for jumps in model.jumps]
     tables = [(jump, jump[::-1].copy(), running_sums(jump), start) for jump, start in weights]
 
     def moves(direction: int, words: np.ndarray) -> Moves:
@@ -132,8 +131,8 @@ def _(model: HMM, cells: Cells) -> Callable[[int, np.ndarray], Moves]:
 
 
 @_moves_of.register
-def _(model: JointHMM, cells: Cells) -> Callable[[int, np.ndarray], Moves]:
-    bins = bins_of(cells.longest)
+def _(model: JointHMM, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
+    bins = bins_of(shard.longest)
     ends = np.array([[jumps.start, jumps.end] for jumps in model.jumps], np.float32)
 
     def moves(direction: int, words: np.ndarray) -> Moves:
@@ -208,34 +207,34 @@ class Bidirectional:
         }
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
-        moves = _moves_of(model, cells)
+        moves = _moves_of(model, shard)
         found = np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)
         details = {name: np.zeros(len(block.lines), kind) for name, kind in DETAILS.items()}
 
         def task(first: int, last: int) -> None:
             for piece in range(first, last):
                 line = block.lines[piece]
-                result = _Piece(model, moves, cells, work, line).best(self.settings, self.iterations)
+                result = _Piece(model, moves, shard, work, line).best(self.settings, self.iterations)
                 found[0][line[COLUMN] : line[COLUMN] + line[LENGTH_J]] = result.backward
                 found[1][line[ROW] : line[ROW] + line[LENGTH_I]] = result.forward
                 for name, values in details.items():
                     values[piece] = getattr(result, name)
             mark(first, last, block.lines, *found, FORWARD, REVERSE, marks)
 
-        engine.map(task, block.shards)
-        details["pruned"] *= _shares(cells)[block.first : block.last]
+        engine.map(task, block.tasks)
+        details["pruned"] *= _shares(shard)[block.first : block.last]
         self._details.append(details)
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass
 
 
-def _shares(cells: Cells) -> np.ndarray:
+def _shares(shard: Shard) -> np.ndarray:
     """How much of its pair each piece is: 1, unless the pair was cut."""
-    pieces = cells.pieces
+    pieces = shard.pieces
     size = pieces.source_length * pieces.target_length
     return size / np.bincount(pieces.pair, size)[pieces.pair]

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
-from dovetail.kernels.bidirectional_chains import LIVE, coarse_chain
-from dovetail.kernels.bidirectional_decomposition import decompose
-from dovetail.kernels.bidirectional_search import DISAGREEMENT
+from dovetail.kernels.bidirectional.chains import LIVE, coarse_chain
+from dovetail.kernels.bidirectional.decomposition import decompose
+from dovetail.kernels.bidirectional.search import DISAGREEMENT
 
 ITERATIONS = 250
 COMBINATIONS = ("intersection", "union")

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dovetail.decoding.bidirectional_problem import TOLERANCE, BidirectionalProblem, Budget, Outcome
-from dovetail.kernels.bidirectional_bound import (
+from dovetail.kernels.bidirectional.bound import (
     BOUND,
     CEILING,
     GAMMA,
@@ -21,9 +21,9 @@ from dovetail.kernels.bidirectional_bound import (
     Problem,
     descend,
 )
-from dovetail.kernels.bidirectional_branch import choose_event, force_event
-from dovetail.kernels.bidirectional_chains import DEAD, LIVE
-from dovetail.kernels.bidirectional_search import ADJACENCY
+from dovetail.kernels.bidirectional.branch import choose_event, force_event
+from dovetail.kernels.bidirectional.chains import DEAD, LIVE
+from dovetail.kernels.bidirectional.search import ADJACENCY
 
 ROOT_ITERATIONS = 300
 NODE_ITERATIONS = 50

@@ -9,7 +9,7 @@ import numpy as np
 
 from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, FULL
+from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL
 
 
 def integer_program(problem: BidirectionalProblem, budget: Budget) -> Outcome:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_search import ADJACENCY, DISAGREEMENT, FULL, pair_score
+from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, pair_score
 
 TOLERANCE = 1e-11  # of the sum of a score's absolute terms: a bound this near the score proves it
 

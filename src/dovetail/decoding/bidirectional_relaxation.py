@@ -10,14 +10,14 @@ import numpy as np
 
 from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional_constraints import (
+from dovetail.kernels.bidirectional.constraints import (
     MOST_CONSTRAINTS,
     OVERFLOW,
     Relaxed,
     constrained_best,
     new_entries,
 )
-from dovetail.kernels.bidirectional_relaxation import (
+from dovetail.kernels.bidirectional.relaxation import (
     SETTINGS,
     chart,
     prune_settings,
@@ -29,7 +29,7 @@ from dovetail.kernels.bidirectional_relaxation import (
     step,
     trace,
 )
-from dovetail.kernels.bidirectional_search import DISAGREEMENT, FULL, improve, repair
+from dovetail.kernels.bidirectional.search import DISAGREEMENT, FULL, improve, repair
 
 # section 8 of the paper
 ITERATIONS = 400

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.decoding.marks import Decoder
 from dovetail.engines import Threads
-from dovetail.kernels import links as kernels
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.links import collect as kernels
 from dovetail.training.monitor import Monitor
 
 
@@ -41,22 +40,22 @@ class Links:
 
 
 def decode(
-    model: Any, cells: Cells, decoder: Decoder, wanted: Sequence[Wanted], engine: Threads, monitor: Monitor
+    model: Any, shard: Shard, decoder: Decoder, wanted: Sequence[Wanted], engine: Threads, monitor: Monitor
 ) -> tuple[list[Links], np.ndarray]:
     """The wanted sets of links, and log-likelihoods (pieces, 2)."""
-    work = Workspace.for_cells(cells)
-    marks = np.empty(max((block.cells for block in cells), default=0), np.uint8)
+    work = shard.workspace()
+    marks = np.empty(max((block.cells for block in shard), default=0), np.uint8)
     found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in wanted]
     scores = []
-    for block in cells:
-        view, marked = work.view(block), marks[: block.cells]
+    for block in shard:
+        view, marked = block.view(work), marks[: block.cells]
         marked[:] = 0
-        model.lexicon.gather(cells, block, view, engine)
-        decoder.before(model, cells, block, view, marked, engine)
-        scores.append(model.posteriors(cells, block, view, engine)[0])
-        decoder.after(model, cells, block, view, marked, engine)
-        source_core = cells.pieces.source_core[block.first : block.last]
-        target_core = cells.pieces.target_core[block.first : block.last]
+        model.lexicon.gather(shard, block, view, engine)
+        decoder.before(model, shard, block, view, marked, engine)
+        scores.append(model.posteriors(shard, block, view, engine)[0])
+        decoder.after(model, shard, block, view, marked, engine)
+        source_core = shard.pieces.source_core[block.first : block.last]
+        target_core = shard.pieces.target_core[block.first : block.last]
         for want, parts in zip(wanted, found, strict=True):
 
             def task(first: int, last: int, want: Wanted = want) -> tuple[np.ndarray, ...]:
@@ -73,6 +72,6 @@ def decode(
                     want.weight,
                 )
 
-            parts.extend(engine.map(task, block.shards))
+            parts.extend(engine.map(task, block.tasks))
         monitor.worked(block.last - block.first)
     return [Links.concatenate(parts) for parts in found], np.concatenate(scores) if scores else np.zeros((0, 2))

@@ -7,24 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.decoding.fertility import fertility_map
 from dovetail.decoding.samples import require_fertility
 from dovetail.engines import Threads
-from dovetail.kernels.gibbs_alignments import mark
-from dovetail.kernels.lines import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.viterbi import FORWARD, REVERSE
-from dovetail.models.fertility_models import Potentials
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.gibbs.alignments import mark
+from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
+from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
+from dovetail.models.fertile import Potentials
 
 MOVES = 5_000_000_000  # looked at for a sentence in one direction: some seconds' worth, for 100 words 5,000 iterations
 
 
-def potentials(model: Any, cells: Cells, work: Workspace, line: np.ndarray, direction: int) -> Potentials:
+def potentials(model: Any, shard: Shard, work: Workspace, line: np.ndarray, direction: int) -> Potentials:
     """Those of one piece, while the workspace holds translation probabilities."""
     I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-    source = cells.source_ids[line[SOURCE] : line[SOURCE] + I]
-    target = cells.target_ids[line[TARGET] : line[TARGET] + J]
+    source = shard.source_ids[line[SOURCE] : line[SOURCE] + I]
+    target = shard.target_ids[line[TARGET] : line[TARGET] + J]
     if direction == 0:
         emission = work.forward[cell : cell + I * J].reshape(I, J)
         return model.potentials(0, source, emission, model.lexicon.null_forward[target])
@@ -71,7 +70,7 @@ class ExactFertility:
         return max(1, min(self.iterations, MOVES // (rows * rows * max(J, 1))))
 
     def solve(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, engine: Threads
     ) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, np.ndarray]]:
         """The best alignments of the block's pieces (a position a target token, a position a source token), and details."""
         require_fertility(model, "exact")
@@ -89,7 +88,7 @@ class ExactFertility:
             for piece in range(first, last):
                 line = block.lines[piece]
                 for direction in directions:
-                    p = potentials(model, cells, work, line, direction)
+                    p = potentials(model, shard, work, line, direction)
                     result = fertility_map(
                         p.emission,
                         p.transition,
@@ -107,20 +106,20 @@ class ExactFertility:
                     details["bound"][piece] += result.bound
                     details["iterations"][piece] += result.iterations
 
-        engine.map(task, block.shards)
+        engine.map(task, block.tasks)
         return found, details
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
-        found, details = self.solve(model, cells, block, work, engine)
+        found, details = self.solve(model, shard, block, work, engine)
         self._details.append(details)
         engine.map(
             lambda first, last: mark(first, last, block.lines, *found, FORWARD, REVERSE, marks),
-            block.shards,
+            block.tasks,
         )
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovetail.errors import InputError
-from dovetail.kernels.fertility_dual import ascend, start
-from dovetail.kernels.fertility_problem import lay_out, split
-from dovetail.kernels.fertility_score import aim_above, alignment_score
-from dovetail.kernels.fertility_search import search
-from dovetail.kernels.fertility_subgradient import subgradient
+from dovetail.kernels.exact_fertility.dual import ascend, start
+from dovetail.kernels.exact_fertility.problem import lay_out, split
+from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
+from dovetail.kernels.exact_fertility.search import search
+from dovetail.kernels.exact_fertility.subgradient import subgradient
 
 _PAPER_ITERATIONS = 40
 _PAPER_RATE = 1.0

@@ -7,28 +7,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.decoding.exact_fertility import ExactFertility
 from dovetail.engines import Threads
-from dovetail.models.fertility_models import Sampling
-from dovetail.models.lexicon import Workspace
+from dovetail.models.fertile import Sampling
 from dovetail.training.monitor import Monitor
 from dovetail.training.train import Start, train_monte_carlo_em
 
 COUNT_AS_GIVEN = Sampling(samples=0, burn_in=0)
 
 
-def fit(model: Any, cells: Cells, engine: Threads, iterations: int, monitor: Monitor, decoder: ExactFertility) -> Any:
+def fit(model: Any, shard: Shard, engine: Threads, iterations: int, monitor: Monitor, decoder: ExactFertility) -> Any:
     """Each iteration: the best alignment of every pair in both directions, then the M-step as if it were the truth."""
-    work = Workspace.for_cells(cells)
-    monitor.begin("hard", iterations, len(cells.pieces))
+    work = shard.workspace()
+    monitor.begin("hard", iterations, len(shard.pieces))
     for _ in range(iterations):
-        counts = model.zero_counts(cells)
-        for block in cells:
-            view = work.view(block)
-            model.lexicon.gather(cells, block, view, engine)
-            best, _ = decoder.solve(model, cells, block, view, engine)
-            model.sample(cells, block, view, engine, COUNT_AS_GIVEN, model.streams(block), best, counts=counts)
+        counts = model.zero_counts(shard)
+        for block in shard:
+            view = block.view(work)
+            model.lexicon.gather(shard, block, view, engine)
+            best, _ = decoder.solve(model, shard, block, view, engine)
+            model.sample(shard, block, view, engine, COUNT_AS_GIVEN, model.streams(block), best, counts=counts)
             monitor.worked(block.last - block.first)
         model = model.reestimate(counts, engine)
         if monitor.iterated(counts.log_likelihood).converged:
@@ -36,6 +35,6 @@ def fit(model: Any, cells: Cells, engine: Threads, iterations: int, monitor: Mon
     return model
 
 
-def train_hard_em(model: str, cells: Cells, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    soft = train_monte_carlo_em(model, cells, start, options, engine, monitor)
-    return fit(soft, cells, engine, options.hard_iterations, monitor, ExactFertility.of(options))
+def train_hard_em(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
+    soft = train_monte_carlo_em(model, shard, start, options, engine, monitor)
+    return fit(soft, shard, engine, options.hard_iterations, monitor, ExactFertility.of(options))

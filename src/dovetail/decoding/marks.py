@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.decoding.tempering import untemper
 from dovetail.engines import Threads
-from dovetail.kernels import grow as grow_kernels
-from dovetail.kernels import links as links_kernels
-from dovetail.kernels import viterbi as viterbi_kernels
-from dovetail.kernels.viterbi import EITHER, FORWARD, REVERSE
-from dovetail.models.lexicon import Workspace
-from dovetail.models.word_jumps import bins_of
+from dovetail.kernels.hmm import viterbi as viterbi_kernels
+from dovetail.kernels.hmm.viterbi import EITHER, FORWARD, REVERSE
+from dovetail.kernels.links import collect as links_kernels
+from dovetail.kernels.links import grow as grow_kernels
+from dovetail.kernels.records import Workspace
+from dovetail.models.jumps.word import bins_of
 from dovetail.registry import Registry
 
 __all__ = ["EITHER", "FORWARD", "REVERSE", "Decoder", "PosteriorThreshold", "Viterbi", "decoders"]
@@ -36,12 +36,12 @@ class Decoder(Protocol):
     default_combination: str
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         """Look at translation probabilities."""
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         """Look at posteriors."""
 
@@ -67,25 +67,25 @@ class PosteriorThreshold:
         return cls(untemper(options.threshold, options.temper), untemper(options.grow, options.temper))
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         engine.map(
             lambda first, last: links_kernels.mark_threshold(
                 first, last, block.lines, work.forward, work.reverse, self.threshold, marks
             ),
-            block.shards,
+            block.tasks,
         )
         if self.grow < self.threshold:
             engine.map(
                 lambda first, last: grow_kernels.grow(
                     first, last, block.lines, work.forward, work.reverse, self.grow, marks
                 ),
-                block.shards,
+                block.tasks,
             )
 
 
@@ -99,12 +99,12 @@ class Viterbi:
         return cls()
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
-        _BEST_PATHS[model.path](model, cells, block, work, marks, engine)
+        _BEST_PATHS[model.path](model, shard, block, work, marks, engine)
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass
 
@@ -120,33 +120,33 @@ for _name, _where, _description in (
     decoders.add_later(_name, f"dovetail.decoding.{_where}", _description)
 
 
-def _mark_ibm1(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+def _mark_ibm1(model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
     engine.map(
         lambda first, last: viterbi_kernels.mark_ibm1(
             first,
             last,
             block.lines,
-            cells.source_ids,
-            cells.target_ids,
+            shard.source_ids,
+            shard.target_ids,
             model.lexicon.null_forward,
             model.lexicon.null_reverse,
             work.forward,
             work.reverse,
             marks,
         ),
-        block.shards,
+        block.tasks,
     )
 
 
-def _mark_hmm(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
-    weights = [array for jumps in model.jumps for array in jumps.expand(cells.longest)]
+def _mark_hmm(model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    weights = [array for jumps in model.jumps for array in jumps.expand(shard.longest)]
     engine.map(
         lambda first, last: viterbi_kernels.mark_hmm(
             first,
             last,
             block.lines,
-            cells.source_ids,
-            cells.target_ids,
+            shard.source_ids,
+            shard.target_ids,
             model.lexicon.null_forward,
             model.lexicon.null_reverse,
             work.forward,
@@ -155,20 +155,20 @@ def _mark_hmm(model: Any, cells: Cells, block: Block, work: Workspace, marks: np
             *weights,
             marks,
         ),
-        block.shards,
+        block.tasks,
     )
 
 
-def _mark_joint(model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
-    bins = bins_of(cells.longest)
+def _mark_joint(model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads) -> None:
+    bins = bins_of(shard.longest)
     ends = np.array([[jumps.start, jumps.end] for jumps in model.jumps], np.float32)
     engine.map(
         lambda first, last: viterbi_kernels.mark_joint(
             first,
             last,
             block.lines,
-            cells.source_ids,
-            cells.target_ids,
+            shard.source_ids,
+            shard.target_ids,
             model.lexicon.null_forward,
             model.lexicon.null_reverse,
             work.forward,
@@ -180,7 +180,7 @@ def _mark_joint(model: Any, cells: Cells, block: Block, work: Workspace, marks: 
             ends,
             marks,
         ),
-        block.shards,
+        block.tasks,
     )
 
 

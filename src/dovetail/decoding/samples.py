@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
 from dovetail.errors import InputError
-from dovetail.kernels.gibbs_alignments import mark
-from dovetail.kernels.viterbi import FORWARD, REVERSE
-from dovetail.models.fertility_models import FertilityHMM, FertilityIBM1
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.gibbs.alignments import mark
+from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
+from dovetail.kernels.records import Workspace
+from dovetail.models.fertile import FertilityHMM, FertilityIBM1
 
 
 def require_fertility(model: Any, decoder: str) -> None:
@@ -33,18 +33,18 @@ class BestSample:
         return cls()
 
     def before(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         require_fertility(model, "samples")
         best = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
-        copy = Workspace(work.forward.copy(), work.reverse.copy(), work.null_forward.copy(), work.null_reverse.copy())
-        model.sample(cells, block, copy, engine, model.sampling, model.streams(block), best, keep_best=True)
+        copy = work.copy()
+        model.sample(shard, block, copy, engine, model.sampling, model.streams(block), best, keep_best=True)
         engine.map(
             lambda first, last: mark(first, last, block.lines, *best, FORWARD, REVERSE, marks),
-            block.shards,
+            block.tasks,
         )
 
     def after(
-        self, model: Any, cells: Cells, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
+        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
     ) -> None:
         pass

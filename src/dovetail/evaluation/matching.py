@@ -10,7 +10,7 @@ from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.formats_packing import sort_links
 from dovetail.alignments.gold import Gold
 from dovetail.errors import InputError
-from dovetail.kernels.matching import match
+from dovetail.kernels.links.matching import match
 
 
 def as_sets(alignments: Alignments) -> Alignments:

@@ -12,7 +12,7 @@ from dovetail.alignments.gold import Gold
 from dovetail.errors import InputError
 from dovetail.evaluation.matching import as_sets, match_gold, tally, word_numbers
 from dovetail.evaluation.score import Score, score
-from dovetail.kernels.matching import match
+from dovetail.kernels.links.matching import match
 
 Side = Literal["source", "target"]
 

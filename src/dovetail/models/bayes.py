@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
-from dovetail.kernels import bayes_frozen as kernels
-from dovetail.kernels.lines import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.random import stream
-from dovetail.models.bayes_lexicon import BayesLexicon, picked
+from dovetail.kernels.bayes import frozen as kernels
+from dovetail.kernels.gibbs.random import stream
+from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.lexicon import Workspace, check_shapes
-from dovetail.models.word_jumps import BINS, EDGES, bins_of
+from dovetail.models.jumps.word import BINS, EDGES, bins_of
+from dovetail.models.lexicon.dirichlet import BayesLexicon, picked
+from dovetail.models.lexicon.table import check_shapes
 
 FAR_WIDTH = 30  # distances that the outermost bins, which have no end, are thought to hold
 JUMP_PRIOR = 0.5  # of every bin: the Dirichlet's parameter
@@ -130,14 +130,14 @@ class BayesHMM:
     lexicon_type = BayesLexicon
 
     def posteriors(
-        self, cells: Cells, block: Block, work: Workspace, engine: Threads, counting: bool = False
+        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
     ) -> tuple[np.ndarray, list[Any]]:
         """Marginals averaged over samples and chains, and the log-score of the best alignment seen (pieces, 2)."""
         scores = np.empty((2, len(block.lines)))
         tables = self.lexicon.null_forward, self.lexicon.null_reverse
-        ids = cells.source_ids, cells.target_ids
+        ids = shard.source_ids, shard.target_ids
         buffers = (work.forward, work.null_forward), (work.reverse, work.null_reverse)
-        weights = [moves.weights(cells.longest) for moves in self.moves]
+        weights = [moves.weights(shard.longest) for moves in self.moves]
         ratios = [fertility.ratios() for fertility in self.fertility]
         sampling = self.sampling
 
@@ -163,7 +163,7 @@ class BayesHMM:
                 scores[direction],
             )
 
-        engine.map(task, [(direction, *shard) for direction in range(2) for shard in block.shards])
+        engine.map(task, [(direction, *run) for direction in range(2) for run in block.tasks])
         return np.ascontiguousarray(scores.T), []
 
     @property

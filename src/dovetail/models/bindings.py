@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 
 
 @dataclass
@@ -106,7 +106,7 @@ class Binding:
 class Bound:
     """All constraints of a model on one laid-out bitext, as the kernels take them."""
 
-    cells: Cells
+    shard: Shard
     rows: np.ndarray
     columns: np.ndarray
     symmetric: bool
@@ -114,14 +114,14 @@ class Bound:
     listed: Listed
 
     @classmethod
-    def of(cls, bindings: Sequence[Binding], cells: Cells) -> Bound:
+    def of(cls, bindings: Sequence[Binding], shard: Shard) -> Bound:
         none = np.zeros(0, np.float32)
         rows = [b.rows for b in bindings if b.rows is not None]
         columns = [b.columns for b in bindings if b.columns is not None]
-        listed = Listed.together([one for b in bindings for one in b.lists], len(cells.pieces))
+        listed = Listed.together([one for b in bindings for one in b.lists], len(shard.pieces))
         symmetric = any(b.symmetric for b in bindings)
         return cls(
-            cells,
+            shard,
             np.minimum.reduce(rows) if rows else none,
             np.minimum.reduce(columns) if columns else none,
             symmetric,
@@ -131,7 +131,7 @@ class Bound:
 
     def part(self, block: Block) -> tuple[np.ndarray, ...]:
         """The block's row and column bounds, and its lists: constraint begins, bounds, entry begins, and four columns."""
-        lengths = self.cells.pieces.source_length, self.cells.pieces.target_length
+        lengths = self.shard.pieces.source_length, self.shard.pieces.target_length
         row, column = (int(length[: block.first].sum()) for length in lengths)
         listed = self.listed
         begin, entry_begin = (b[block.first : block.last + 1] for b in (listed.begin, listed.entry_begin))

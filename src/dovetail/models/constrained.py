@@ -13,16 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
 from dovetail.errors import InputError
-from dovetail.kernels import projection as kernels
+from dovetail.kernels.projection import project as kernels
+from dovetail.kernels.records import Workspace
 from dovetail.models.bindings import Bound
 from dovetail.models.constraints import Constraint, constraints, make_constraint
 from dovetail.models.hmm import HMM, HMMCounts
 from dovetail.models.ibm1 import IBM1, IBM1Counts
-from dovetail.models.lexicon import Lexicon, Workspace
+from dovetail.models.lexicon.table import Lexicon
 
 CALLS = 200  # forward-backward passes after which a pair's projection is left as it is
 # How much of the last iteration's multipliers is still needed: the M-step has put the rest of them into the parameters.  The
@@ -82,19 +83,19 @@ class _Constrained:
     multipliers: Multipliers | None = None  # None: every projection starts from 0
     effort: Effort = field(default_factory=Effort)
 
-    def bound_to(self, bitext: Bitext, cells: Cells) -> Any:
+    def bound_to(self, bitext: Bitext, shard: Shard) -> Any:
         """This model for this text."""
-        bindings = [constraint.bind(bitext, cells) for constraint in self.constraints]
-        return replace(self, bound=Bound.of(bindings, cells), multipliers=None, effort=Effort())
+        bindings = [constraint.bind(bitext, shard) for constraint in self.constraints]
+        return replace(self, bound=Bound.of(bindings, shard), multipliers=None, effort=Effort())
 
-    def for_decoding(self, bitext: Bitext, cells: Cells) -> Any:
+    def for_decoding(self, bitext: Bitext, shard: Shard) -> Any:
         """This model for this text, every constraint met to within the precision.
 
         The expectation of a coupled feature is half the difference of two posteriors; what a decoder sees, the posteriors
         themselves, shall keep to the precision and the slack.  And they shall be posteriors within each direction, so the
         masses of both are held at one half.
         """
-        bound = self.bound_to(bitext, cells)
+        bound = self.bound_to(bitext, shard)
         share = 0.5 if bound.bound.coupled else 1.0
         settings = self.projection
         return replace(
@@ -114,7 +115,7 @@ class _Constrained:
 
     def _project(
         self,
-        cells: Cells,
+        shard: Shard,
         block: Block,
         work: Workspace,
         engine: Threads,
@@ -123,12 +124,12 @@ class _Constrained:
         null: float,
         weights: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-        if self.bound is None or self.bound.cells is not cells:
+        if self.bound is None or self.bound.shard is not shard:
             raise ValueError("a constrained model must be bound to the text before it can project")
         bound, settings = self.bound, self.projection
         lexicon: Lexicon = self.lexicon  # type: ignore[attr-defined]
         scores = np.empty((len(block.lines), 2))
-        longest = cells.longest
+        longest = shard.longest
         rows, columns, *lists = bound.part(block)
         kept = self.multipliers
         dense = kept.dense.get(block.first) if kept is not None else None
@@ -153,8 +154,8 @@ class _Constrained:
                 first,
                 last,
                 block.lines,
-                cells.source_ids,
-                cells.target_ids,
+                shard.source_ids,
+                shard.target_ids,
                 lexicon.null_forward,
                 lexicon.null_reverse,
                 work.forward,
@@ -195,7 +196,7 @@ class _Constrained:
                 kept.sparse[block.first, first] = begin, places, values
             return jump, start, tally
 
-        parts = engine.map(task, block.shards)
+        parts = engine.map(task, block.tasks)
         if kept is not None:
             kept.dense[block.first], kept.flat[block.first] = dense, flat
         for _, _, tally in parts:
@@ -233,11 +234,11 @@ class ConstrainedHMM(HMM, _Constrained):
     name = "hmm-constrained"
 
     def posteriors(
-        self, cells: Cells, block: Block, work: Workspace, engine: Threads, counting: bool = False
+        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
     ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
         """As the HMM's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
-        weights = [array for jumps in self.jumps for array in jumps.expand(cells.longest)]
-        return self._project(cells, block, work, engine, counting, True, self.null, weights)
+        weights = [array for jumps in self.jumps for array in jumps.expand(shard.longest)]
+        return self._project(shard, block, work, engine, counting, True, self.null, weights)
 
     def reestimate(self, counts: HMMCounts, engine: Threads) -> ConstrainedHMM:
         plain = HMM.reestimate(self, counts, engine)
@@ -264,11 +265,11 @@ class ConstrainedIBM1(IBM1, _Constrained):
     name = "ibm1-constrained"
 
     def posteriors(
-        self, cells: Cells, block: Block, work: Workspace, engine: Threads, counting: bool = False
+        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
     ) -> tuple[np.ndarray, list[Any]]:
         """As IBM Model 1's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
         none = np.ones(1, np.float32)
-        return self._project(cells, block, work, engine, counting, False, 0.5, [none] * 4)
+        return self._project(shard, block, work, engine, counting, False, 0.5, [none] * 4)
 
     def reestimate(self, counts: IBM1Counts, engine: Threads) -> ConstrainedIBM1:
         return replace(self, lexicon=self.lexicon.reestimate(counts.lexicon, engine))

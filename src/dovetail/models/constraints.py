@@ -15,12 +15,12 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from dovetail.bitext.cells import Cells
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import Shard
 from dovetail.bitext.text import read_lines
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
-from dovetail.kernels import constraint_lists as kernels
+from dovetail.kernels.projection import lists as kernels
 from dovetail.models.bindings import Binding, Listed
 from dovetail.registry import Registry
 
@@ -34,7 +34,7 @@ class Constraint(Protocol):
     precision: ClassVar[float]
     slack: ClassVar[float]
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         """The constraint for this text."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,8 +80,8 @@ class Bijective:
     precision: ClassVar[float] = 0.005
     slack: ClassVar[float] = 0.0
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
-        pieces = cells.pieces
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
+        pieces = shard.pieces
         rows, columns = (np.ones(int(n.sum()), np.float32) for n in (pieces.source_length, pieces.target_length))
         return Binding(rows, columns)
 
@@ -98,7 +98,7 @@ class Symmetric:
     precision: ClassVar[float] = 0.001
     slack: ClassVar[float] = 0.001
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         return Binding(symmetric=True)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,11 +123,11 @@ class MaximumFertility:
             if not bound >= 0:
                 raise InputError(f"a fertility of at most {bound}", remedy="It must be 0 or more.")
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
-        pieces = cells.pieces
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
+        pieces = shard.pieces
         sides = (
-            (self.source, bitext.source.vocabulary, cells.source_ids, pieces.source_start, pieces.source_length),
-            (self.target, bitext.target.vocabulary, cells.target_ids, pieces.target_start, pieces.target_length),
+            (self.source, bitext.source.vocabulary, shard.source_ids, pieces.source_start, pieces.source_length),
+            (self.target, bitext.target.vocabulary, shard.target_ids, pieces.target_start, pieces.target_length),
         )
         bounds = []
         for words, vocabulary, ids, start, length in sides:
@@ -161,7 +161,7 @@ class Dictionary:
         if not 0 < self.at_least <= 1:
             raise InputError(f"at_least is {self.at_least}", remedy="It must be more than 0 and at most 1.")
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         word = bitext.options.normaliser
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
         numbers = [(source.id(word(e)), target.id(word(f))) for e, f in self.pairs]
@@ -170,7 +170,7 @@ class Dictionary:
         return Binding(
             lists=[
                 _list_pairs(
-                    cells,
+                    shard,
                     np.arange(len(source), dtype=np.int64),
                     np.arange(len(target), dtype=np.int64),
                     keys,
@@ -208,7 +208,7 @@ class TagPairs:
         if not self.at_most >= 0:
             raise InputError(f"at_most is {self.at_most}", remedy="It must be 0 or more.")
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         names = [sorted({*tags.values()}) for tags in (self.source_tags, self.target_tags)]
         classes = []
         for tags, known, vocabulary in zip(
@@ -227,7 +227,7 @@ class TagPairs:
         return Binding(
             lists=[
                 _list_pairs(
-                    cells,
+                    shard,
                     classes[0],
                     classes[1],
                     np.array(sorted(keys), np.int64),
@@ -283,10 +283,10 @@ class PairConstraint:
         """What the constructor needs; override it together with the constructor."""
         return {}
 
-    def bind(self, bitext: Bitext, cells: Cells) -> Binding:
+    def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         bounds: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, int, float]] = []
-        pieces = cells.pieces
+        pieces = shard.pieces
         for p in range(len(pieces)):
             (i0, I), (j0, J) = (
                 (int(start), int(length))
@@ -295,8 +295,8 @@ class PairConstraint:
                     (pieces.target_start[p], pieces.target_length[p]),
                 )
             )
-            source = [bitext.source.vocabulary[w] for w in cells.source_ids[i0 : i0 + I]]
-            target = [bitext.target.vocabulary[w] for w in cells.target_ids[j0 : j0 + J]]
+            source = [bitext.source.vocabulary[w] for w in shard.source_ids[i0 : i0 + I]]
+            target = [bitext.target.vocabulary[w] for w in shard.target_ids[j0 : j0 + J]]
             number = 0
             for limit in self.limits(source, target):
                 for i, j in limit.links:
@@ -345,7 +345,7 @@ def _tokens(start: np.ndarray, length: np.ndarray) -> np.ndarray:
 
 
 def _list_pairs(
-    cells: Cells,
+    shard: Shard,
     source_class: np.ndarray,
     target_class: np.ndarray,
     keys: np.ndarray,
@@ -355,10 +355,10 @@ def _list_pairs(
     bound: float,
 ) -> Listed:
     """Constraints on the cells whose (class, class) is among `keys`, for each direction on its own."""
-    pieces = cells.pieces
+    pieces = shard.pieces
     arrays = kernels.list_pairs(
-        cells.source_ids,
-        cells.target_ids,
+        shard.source_ids,
+        shard.target_ids,
         pieces.source_start,
         pieces.target_start,
         pieces.source_length,

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
-from dovetail.kernels import hmm as kernels
-from dovetail.models.jumps import JumpCounts, Jumps
-from dovetail.models.lexicon import Lexicon, LexiconCounts, Workspace
+from dovetail.kernels.hmm import dense as kernels
+from dovetail.kernels.records import Workspace
+from dovetail.models.jumps.distance import JumpCounts, Jumps
+from dovetail.models.lexicon.table import Lexicon, LexiconCounts
 
 
 @dataclass
@@ -39,23 +40,23 @@ class HMM:
     path = "hmm"
     lexicon_type = Lexicon
 
-    def zero_counts(self, cells: Cells) -> HMMCounts:
-        longest = cells.longest
+    def zero_counts(self, shard: Shard) -> HMMCounts:
+        longest = shard.longest
         return HMMCounts(
-            LexiconCounts.zeros(cells.slots),
+            LexiconCounts.zeros(shard.slots),
             (JumpCounts.zeros(longest), JumpCounts.zeros(longest)),
             np.zeros(2),
         )
 
     def posteriors(
-        self, cells: Cells, block: Block, work: Workspace, engine: Threads, counting: bool = False
+        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
     ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
         """Turn the workspace's probabilities into posteriors.
 
         Returns log-likelihoods (pieces, 2) and, with `counting`, jump and start counts of each shard.
         """
         scores = np.empty((len(block.lines), 2))
-        longest = cells.longest
+        longest = shard.longest
         weights = [array for jumps in self.jumps for array in jumps.expand(longest)]
 
         def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
@@ -65,8 +66,8 @@ class HMM:
                 first,
                 last,
                 block.lines,
-                cells.source_ids,
-                cells.target_ids,
+                shard.source_ids,
+                shard.target_ids,
                 self.lexicon.null_forward,
                 self.lexicon.null_reverse,
                 work.forward,
@@ -81,7 +82,7 @@ class HMM:
             )
             return jump, start
 
-        return scores, engine.map(task, block.shards)
+        return scores, engine.map(task, block.tasks)
 
     def with_lexicon(self, lexicon: Lexicon) -> HMM:
         return replace(self, lexicon=lexicon)

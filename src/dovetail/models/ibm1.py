@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
-from dovetail.kernels import ibm1 as kernels
-from dovetail.models.lexicon import Lexicon, LexiconCounts, Workspace
+from dovetail.kernels.hmm import ibm1 as kernels
+from dovetail.kernels.records import Workspace
+from dovetail.models.lexicon.table import Lexicon, LexiconCounts
 
 
 @dataclass
@@ -33,11 +34,11 @@ class IBM1:
     path = "ibm1"
     lexicon_type = Lexicon
 
-    def zero_counts(self, cells: Cells) -> IBM1Counts:
-        return IBM1Counts(LexiconCounts.zeros(cells.slots), np.zeros(2))
+    def zero_counts(self, shard: Shard) -> IBM1Counts:
+        return IBM1Counts(LexiconCounts.zeros(shard.slots), np.zeros(2))
 
     def posteriors(
-        self, cells: Cells, block: Block, work: Workspace, engine: Threads, counting: bool = False
+        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
     ) -> tuple[np.ndarray, list[None]]:
         """Turn the workspace's probabilities into posteriors; returns log-likelihoods (pieces, 2) and no shard counts."""
         scores = np.empty((len(block.lines), 2))
@@ -47,8 +48,8 @@ class IBM1:
                 first,
                 last,
                 block.lines,
-                cells.source_ids,
-                cells.target_ids,
+                shard.source_ids,
+                shard.target_ids,
                 self.lexicon.null_forward,
                 self.lexicon.null_reverse,
                 work.forward,
@@ -58,7 +59,7 @@ class IBM1:
                 scores,
             )
 
-        return scores, engine.map(task, block.shards)
+        return scores, engine.map(task, block.tasks)
 
     def with_lexicon(self, lexicon: Lexicon) -> IBM1:
         return replace(self, lexicon=lexicon)

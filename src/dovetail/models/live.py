@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells
+from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
-from dovetail.kernels import live as kernels
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.live import cells as kernels
+from dovetail.kernels.records import Workspace
 
 
 @dataclass(frozen=True)
@@ -32,28 +32,28 @@ class Live:
 
     @classmethod
     def select(
-        cls, cells: Cells, block: Block, work: Workspace, share: float, engine: Threads
+        cls, shard: Shard, block: Block, work: Workspace, share: float, engine: Threads
     ) -> tuple[Live, LiveValues]:
         """Cells with at least `share` of their column's sum in the workspace, or of their row's; and their values there.
 
         Nothing is known of them yet: no counts, messages that say nothing.
         """
-        width = np.empty(0, np.int32 if len(cells.slots) < 1 << 31 else np.int64)
+        width = np.empty(0, np.int32 if len(shard.slots) < 1 << 31 else np.int64)
         parts = engine.map(
             lambda first, last: kernels.select(
                 first,
                 last,
                 block.lines,
-                cells.source_ids,
-                cells.target_ids,
-                cells.slots.row_start,
+                shard.source_ids,
+                shard.target_ids,
+                shard.slots.row_start,
                 block.rank,
                 work.forward,
                 work.reverse,
                 share,
                 width,
             ),
-            block.shards,
+            block.tasks,
         )
         numbers, column, slot, forward, reverse = (np.concatenate(values) for values in zip(*parts, strict=True))
         start = np.zeros(block.rows + 1, np.int64)
@@ -76,7 +76,7 @@ class Live:
             lambda first, last: kernels.narrow(
                 first, last, block.lines, self.start, self.column, values.forward, values.reverse, share, kept, numbers
             ),
-            block.shards,
+            block.tasks,
         )
         start = np.zeros_like(self.start)
         np.cumsum(numbers, out=start[1:])
@@ -99,7 +99,7 @@ class Live:
             kernels.fill(first, last, block.lines, self.start, self.column, values.forward, work.forward)
             kernels.fill(first, last, block.lines, self.start, self.column, values.reverse, work.reverse)
 
-        engine.map(task, block.shards)
+        engine.map(task, block.tasks)
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dovetail.bitext.cells import Block
+from dovetail.bitext.shards import Block
 from dovetail.engines import Threads
-from dovetail.kernels import agreement as kernels
-from dovetail.models.lexicon import Workspace
+from dovetail.kernels.hmm import agreement as kernels
+from dovetail.kernels.records import Workspace
 
 
 def agree(block: Block, work: Workspace, engine: Threads, power: float = 1.0) -> None:
@@ -17,5 +17,5 @@ def agree(block: Block, work: Workspace, engine: Threads, power: float = 1.0) ->
         lambda first, last: kernels.agree(
             first, last, block.lines, power, work.forward, work.reverse, work.null_forward, work.null_reverse
         ),
-        block.shards,
+        block.tasks,
     )

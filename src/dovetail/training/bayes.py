@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.engines import Threads
 from dovetail.errors import InputError
+from dovetail.kernels.records import Workspace
 from dovetail.models.bayes import BayesHMM, BayesIBM1, FertilityHistogram, Moves, stream_key
-from dovetail.models.bayes_lexicon import BayesLexicon, LexiconPrior
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.lexicon import Lexicon, LexiconCounts, Workspace
+from dovetail.models.lexicon.dirichlet import BayesLexicon, LexiconPrior
+from dovetail.models.lexicon.table import Lexicon, LexiconCounts
 from dovetail.training.bayes_chains import Chain, Counts, Stage, Text, sweep
 from dovetail.training.bayes_climb import climb
 from dovetail.training.monitor import Monitor
@@ -29,7 +30,7 @@ LEAST_BURN_IN, LEAST_SAMPLES = 60, 20  # of IBM Model 1, however large the text
 def train(
     model: str,
     ibm1: IBM1,
-    cells: Cells,
+    shard: Shard,
     options: Any,
     seed: int,
     engine: Threads,
@@ -40,8 +41,8 @@ def train(
 
     `warm`, a Bayesian model for the same words, brings the counts of other text: they stay, as if its links were known.
     """
-    chains = begin(ibm1, cells, options, seed, engine, warm)
-    run(chains, stages(model, cells, options), engine, monitor)
+    chains = begin(ibm1, shard, options, seed, engine, warm)
+    run(chains, stages(model, shard, options), engine, monitor)
     lexicon = mean_lexicon(chains, options.discount)
     if model == "ibm1-bayes":
         return BayesIBM1(lexicon)
@@ -50,20 +51,20 @@ def train(
     return BayesHMM(lexicon, moves, fertility, options.null)
 
 
-def begin(ibm1: IBM1, cells: Cells, options: Any, seed: int, engine: Threads, warm: Any = None) -> list[Chain]:
+def begin(ibm1: IBM1, shard: Shard, options: Any, seed: int, engine: Threads, warm: Any = None) -> list[Chain]:
     """Chains of both directions at their first alignments."""
-    work = Workspace.for_cells(cells)
+    work = shard.workspace()
     if options.start == "em":
-        starts = best_words(ibm1, cells, work, engine)
+        starts = best_words(ibm1, shard, work, engine)
     elif options.start == "cooccurrence":
-        starts = cooccurring_words(cells, work, engine)
+        starts = cooccurring_words(shard, work, engine)
     else:
         raise InputError(f"no start {options.start!r}", remedy="Choose em or cooccurrence.")
     warm = warm if isinstance(warm, (BayesIBM1, BayesHMM)) else None
-    return make_chains(Text.of(cells, options.shards), starts, options, seed, warm)
+    return make_chains(Text.of(shard, options.shards), starts, options, seed, warm)
 
 
-def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
+def stages(model: str, shard: Shard, options: Any) -> list[Stage]:
     """What is sampled, and how often.
 
     With `adapt_sweeps` large texts get fewer sweeps, since their counts say more: IBM Model 1 in proportion, the HMM with
@@ -72,7 +73,7 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
     pair hold on to one another and hardly leave one at a time: a cool chain keeps many pairs that it began with, and a
     warm one has many that are nothing but noise.
     """
-    size = max(1, cells.total)
+    size = max(1, shard.total)
     burn_in, samples, lag = options.burn_in, options.samples, options.lag
     if model == "ibm1-bayes":
         if options.adapt_sweeps and size > SMALL_CELLS:
@@ -103,9 +104,9 @@ def stages(model: str, cells: Cells, options: Any) -> list[Stage]:
     ]
 
 
-def number_of_chains(cells: Cells, options: Any) -> int:
+def number_of_chains(shard: Shard, options: Any) -> int:
     """As many as were asked for; of a very large text, with `adapt_sweeps`, fewer by the square root of its size."""
-    share = (LARGE_CELLS / max(1, cells.total)) ** 0.5 if options.adapt_sweeps else 1.0
+    share = (LARGE_CELLS / max(1, shard.total)) ** 0.5 if options.adapt_sweeps else 1.0
     return max(1, round(options.chains * min(1.0, share)))
 
 
@@ -117,7 +118,7 @@ def run(chains: Sequence[Chain], stages: Sequence[Stage], engine: Threads, monit
         if stage.fertile and not any(before.fertile for before in stages[: stages.index(stage)]):
             _learn_fertility_prior(chains)
         engine.map(lambda chain: chain.begin(stage), [(chain,) for chain in chains])  # noqa: B023
-        pieces = len(chains[0].text.cells.pieces) if chains else 0
+        pieces = len(chains[0].text.shard.pieces) if chains else 0
         monitor.begin(stage.name, stage.sweeps, pieces)
         for turn in range(stage.sweeps):
             sampled = stage.lag > 0 and (turn + 1) % stage.lag == 0
@@ -146,29 +147,29 @@ def _learn_fertility_prior(chains: Sequence[Chain]) -> None:
             chain.fertility_prior = strength * shares / shares.sum()
 
 
-def cooccurring_words(cells: Cells, work: Workspace, engine: Threads) -> Starts:
+def cooccurring_words(shard: Shard, work: Workspace, engine: Threads) -> Starts:
     """For each word the partner that stands in the same pair most often in the whole text (the paper's footnote 9)."""
-    lexicon = Lexicon.uniform(cells.slots)
-    counts = LexiconCounts.zeros(cells.slots)
-    for block in cells:
-        view = work.view(block)
+    lexicon = Lexicon.uniform(shard.slots)
+    counts = LexiconCounts.zeros(shard.slots)
+    for block in shard:
+        view = block.view(work)
         for buffer in (view.forward, view.reverse):
             buffer[:] = 1.0
         for buffer in (view.null_forward, view.null_reverse):
             buffer[:] = 0.0
-        lexicon.scatter(cells, block, view, counts, engine)
+        lexicon.scatter(shard, block, view, counts, engine)
     lexicon.table = counts.slots.astype(np.float32)
     lexicon.null_forward[:], lexicon.null_reverse[:] = 0.0, 0.0
-    return best_words(IBM1(lexicon), cells, work, engine)
+    return best_words(IBM1(lexicon), shard, work, engine)
 
 
 def make_chains(text: Text, starts: Starts, options: Any, seed: int, warm: BayesIBM1 | BayesHMM | None) -> list[Chain]:
     """Chains of both directions, each at `starts`.  `warm`, a model for the same words, brings counts of other text."""
-    slots = text.cells.slots
+    slots = text.shard.slots
     sizes = slots.n_sources, slots.n_targets
     columns = options.largest_fertility + 1
     made = []
-    for number in range(number_of_chains(text.cells, options)):
+    for number in range(number_of_chains(text.shard, options)):
         for direction in range(2):
             counts = Counts(
                 np.zeros(len(slots), np.float32),
@@ -211,7 +212,7 @@ def _on_grid(values: np.ndarray) -> np.ndarray:
 
 def mean_lexicon(chains: Sequence[Chain], discount: float) -> BayesLexicon:
     """The mean of all samples of all chains."""
-    slots = chains[0].text.cells.slots
+    slots = chains[0].text.shard.slots
     sums = [_mean(chains, direction) for direction in range(2)]
     return BayesLexicon(
         slots,

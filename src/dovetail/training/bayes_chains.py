@@ -1,8 +1,8 @@
-"""Chains of collapsed Gibbs sampling: their state, and sweeps in shards.
+"""Chains of collapsed Gibbs sampling: their state, and sweeps in strands.
 
-Every chain of either direction is a task of its own, and so is every shard of its text.  A shard sees the other shards'
+Every chain of either direction is a task of its own, and so is every strand of its text.  A strand sees the other strands'
 links as they were when the sweep began, and its own as they are; they are put together after the sweep, in order (as
-Newman et al. 2009 do for topic models).  With one shard the sampler is strictly sequential.
+Newman et al. 2009 do for topic models).  With one strand the sampler is strictly sequential.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.engines import Threads
-from dovetail.kernels import bayes as kernels
-from dovetail.kernels import bayes_counts
+from dovetail.kernels.bayes import counts as bayes_counts
+from dovetail.kernels.bayes import sweep as kernels
 from dovetail.models.bayes import SIDES, TAIL, Moves, end_bins
-from dovetail.models.bayes_lexicon import LexiconPrior
-from dovetail.models.word_jumps import bins_of
+from dovetail.models.jumps.word import bins_of
+from dovetail.models.lexicon.dirichlet import LexiconPrior
 
-SHARD_TOKENS = 1 << 19  # a shorter text is one shard
-MOST_SHARDS = 4  # each begins with a copy of the counts; chains and directions bring more tasks
+STRAND_TOKENS = 1 << 19  # a shorter text is one strand
+MOST_STRANDS = 4  # each begins with a copy of the counts; chains and directions bring more tasks
 
 
 @dataclass(frozen=True)
@@ -44,34 +44,34 @@ class Stage:
 
 @dataclass
 class Text:
-    """What all chains know of the text: its cells, twins of tokens, and the shards it is cut into."""
+    """What all chains know of the text: its cells, twins of tokens, and the strands it is cut into."""
 
-    cells: Cells
+    shard: Shard
     twins: list[tuple[np.ndarray, np.ndarray]]  # of each block: by row, by column
-    shards: list[list[tuple[int, int, int]]]  # of each shard: runs of pieces (block, first, last)
+    strands: list[list[tuple[int, int, int]]]  # of each strand: runs of pieces (block, first, last)
 
     @classmethod
-    def of(cls, cells: Cells, shards: int = 0) -> Text:
-        """`shards` 0: one for every SHARD_TOKENS tokens, at most MOST_SHARDS; never more than pieces."""
-        tokens = sum(block.rows + block.columns for block in cells) // 2
-        shards = shards or min(MOST_SHARDS, 1 + tokens // SHARD_TOKENS)
+    def of(cls, shard: Shard, strands: int = 0) -> Text:
+        """`strands` 0: one for every STRAND_TOKENS tokens, at most MOST_STRANDS; never more than pieces."""
+        tokens = sum(block.rows + block.columns for block in shard) // 2
+        strands = strands or min(MOST_STRANDS, 1 + tokens // STRAND_TOKENS)
         sides = SIDES[0, :3], SIDES[0, 3:]
         twins = []
-        for block in cells:
+        for block in shard:
             found = np.empty(block.rows, np.int16), np.empty(block.columns, np.int16)
-            for side, ids, twin in zip(sides, (cells.source_ids, cells.target_ids), found, strict=True):
+            for side, ids, twin in zip(sides, (shard.source_ids, shard.target_ids), found, strict=True):
                 bayes_counts.twins(block.lines, side, ids, twin)
             twins.append(found)
-        cost = np.cumsum(cells.pieces.source_length.astype(np.int64) * cells.pieces.target_length + 32)
-        edges = np.searchsorted(cost, np.linspace(0, cost[-1] if len(cost) else 0, shards + 1)[1:-1])
+        cost = np.cumsum(shard.pieces.source_length.astype(np.int64) * shard.pieces.target_length + 32)
+        edges = np.searchsorted(cost, np.linspace(0, cost[-1] if len(cost) else 0, strands + 1)[1:-1])
         runs = []
         for low, high in pairwise(np.unique([0, *edges, len(cost)]).tolist()):
             parts = [
                 (number, max(low, block.first) - block.first, min(high, block.last) - block.first)
-                for number, block in enumerate(cells)
+                for number, block in enumerate(shard)
             ]
             runs.append([part for part in parts if part[1] < part[2]])
-        return cls(cells, twins, runs)
+        return cls(shard, twins, runs)
 
 
 @dataclass
@@ -112,12 +112,12 @@ class Chain:
     marginals: list[tuple[np.ndarray, np.ndarray]] | None = None  # of each block: by cell, NULL's by generated token
 
     def _ids(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.text.cells.source_ids, self.text.cells.target_ids
+        return self.text.shard.source_ids, self.text.shard.target_ids
 
     def count(self) -> None:
         """Enter the alignments into the counts."""
-        cells, (source_ids, target_ids) = self.text.cells, self._ids()
-        for block, alignment in zip(cells, self.alignments, strict=True):
+        shard, (source_ids, target_ids) = self.text.shard, self._ids()
+        for block, alignment in zip(shard, self.alignments, strict=True):
             bayes_counts.add_links(
                 0,
                 len(block.lines),
@@ -126,7 +126,7 @@ class Chain:
                 self.direction == 1,
                 source_ids,
                 target_ids,
-                cells.slots.row_start,
+                shard.slots.row_start,
                 block.rank,
                 alignment,
                 1.0,
@@ -137,15 +137,15 @@ class Chain:
 
     def count_again(self, before: list[np.ndarray]) -> None:
         """Bring the counts of slots from the alignments `before` to those there are now."""
-        cells, (source_ids, target_ids) = self.text.cells, self._ids()
-        for block, old, new in zip(cells, before, self.alignments, strict=True):
+        shard, (source_ids, target_ids) = self.text.shard, self._ids()
+        for block, old, new in zip(shard, before, self.alignments, strict=True):
             bayes_counts.move_links(
                 block.lines,
                 SIDES[self.direction],
                 self.direction == 1,
                 source_ids,
                 target_ids,
-                cells.slots.row_start,
+                shard.slots.row_start,
                 block.rank,
                 old,
                 new,
@@ -161,7 +161,7 @@ class Chain:
         """Tokens of each word by their links, as the alignments have them now."""
         histogram = np.zeros_like(self.counts.histogram)
         ids = self._ids()[self.direction]
-        for block, alignment in zip(self.text.cells, self.alignments, strict=True):
+        for block, alignment in zip(self.text.shard, self.alignments, strict=True):
             bayes_counts.add_fertilities(
                 0, len(block.lines), block.lines, SIDES[self.direction], ids, alignment, 1.0, histogram
             )
@@ -169,32 +169,32 @@ class Chain:
 
     def count_moves(self) -> Moves:
         moves = Moves.zeros()
-        longest = self.text.cells.longest
+        longest = self.text.shard.longest
         bins, ends = bins_of(longest), end_bins(longest)
-        for block, alignment in zip(self.text.cells, self.alignments, strict=True):
+        for block, alignment in zip(self.text.shard, self.alignments, strict=True):
             bayes_counts.add_moves(
                 0, len(block.lines), block.lines, SIDES[self.direction], alignment, bins, ends, *moves.parts()
             )
         return moves
 
     def weights(self, stage: Stage) -> tuple[np.ndarray, ...]:
-        """Jumps for the next sweep, drawn given all links there are: exact, and the same for all shards."""
-        longest = self.text.cells.longest
+        """Jumps for the next sweep, drawn given all links there are: exact, and the same for all strands."""
+        longest = self.text.shard.longest
         if not stage.moving:
             return tuple(np.ones(size, np.float32) for size in (2 * longest + 1, longest, longest))
         generator = np.random.Generator(np.random.Philox(key=[self.seed, self.sweeps]))
         return self.seen.plus(self.count_moves()).weights(longest, generator)
 
-    def sweep_shard(
-        self, shard: int, stage: Stage, weights: tuple[np.ndarray, ...], counts: Counts, share: float
+    def sweep_strand(
+        self, strand: int, stage: Stage, weights: tuple[np.ndarray, ...], counts: Counts, share: float
     ) -> None:
-        """Draw every link of a shard once, changing `counts` on the way."""
-        cells, text, (source_ids, target_ids) = self.text.cells, self.text, self._ids()
+        """Draw every link of a strand once, changing `counts` on the way."""
+        shard, text, (source_ids, target_ids) = self.text.shard, self.text, self._ids()
         alpha, null_alpha = self.prior.alpha, self.prior.null_alpha
-        size = (cells.slots.n_targets, cells.slots.n_sources)[self.direction]
+        size = (shard.slots.n_targets, shard.slots.n_sources)[self.direction]
         none = np.empty(0, np.float32)
-        for number, first, last in text.shards[shard]:
-            block, twins = cells.blocks[number], text.twins[number]
+        for number, first, last in text.strands[strand]:
+            block, twins = shard.blocks[number], text.twins[number]
             kernels.sweep(
                 first,
                 last,
@@ -203,7 +203,7 @@ class Chain:
                 self.direction == 1,
                 source_ids,
                 target_ids,
-                cells.slots.row_start,
+                shard.slots.row_start,
                 block.rank,
                 twins[self.direction],
                 counts.links,
@@ -241,7 +241,7 @@ class Chain:
     def log_probability(self) -> float:
         """log P(words | links), the lexicon integrated out."""
         alpha, null_alpha, counts = self.prior.alpha, self.prior.null_alpha, self.counts
-        size = max(1, (self.text.cells.slots.n_targets, self.text.cells.slots.n_sources)[self.direction])
+        size = max(1, (self.text.shard.slots.n_targets, self.text.shard.slots.n_sources)[self.direction])
         value = bayes_counts.log_marginal(counts.links, alpha) + bayes_counts.log_marginal(counts.nulls, null_alpha)
         value -= bayes_counts.log_marginal(counts.totals[:-1], alpha * size)
         return value - bayes_counts.log_marginal(counts.totals[-1:], null_alpha * size)
@@ -250,36 +250,36 @@ class Chain:
 def sweep(chains: Sequence[Chain], stage: Stage, share: float, engine: Threads) -> None:
     """One sweep of every chain."""
     weights = engine.map(lambda chain: chain.weights(stage), [(chain,) for chain in chains])
-    shards = len(chains[0].text.shards) if chains else 0
-    if shards == 1:  # nothing to put together
+    strands = len(chains[0].text.strands) if chains else 0
+    if strands == 1:  # nothing to put together
         engine.map(
-            lambda chain, moves: chain.sweep_shard(0, stage, moves, chain.counts, share),
+            lambda chain, moves: chain.sweep_strand(0, stage, moves, chain.counts, share),
             list(zip(chains, weights, strict=True)),
         )
     else:
-        _sweep_shards(chains, stage, weights, share, engine)
+        _sweep_strands(chains, stage, weights, share, engine)
     for chain in chains:
         chain.sweeps += 1
 
 
-def _sweep_shards(
+def _sweep_strands(
     chains: Sequence[Chain], stage: Stage, weights: list[tuple[np.ndarray, ...]], share: float, engine: Threads
 ) -> None:
-    """Shards begin with the same counts; what they changed is added up in their order (Newman et al. 2009)."""
+    """Strands begin with the same counts; what they changed is added up in their order (Newman et al. 2009)."""
     before = [[alignment.copy() for alignment in chain.alignments] for chain in chains]
 
-    def task(number: int, shard: int) -> list[np.ndarray]:
+    def task(number: int, strand: int) -> list[np.ndarray]:
         chain = chains[number]
         counts = chain.counts.copy()
-        chain.sweep_shard(shard, stage, weights[number], counts, share)
+        chain.sweep_strand(strand, stage, weights[number], counts, share)
         return [now - then for now, then in zip(counts.parts()[1:], chain.counts.parts()[1:], strict=True)]
 
-    shards = len(chains[0].text.shards)
-    changes = engine.map(task, [(number, shard) for number in range(len(chains)) for shard in range(shards)])
+    strands = len(chains[0].text.strands)
+    changes = engine.map(task, [(number, strand) for number in range(len(chains)) for strand in range(strands)])
 
     def merge(number: int) -> None:
         chain = chains[number]
-        for change in changes[number * shards : (number + 1) * shards]:
+        for change in changes[number * strands : (number + 1) * strands]:
             for part, difference in zip(chain.counts.parts()[1:], change, strict=True):
                 part += difference
         chain.count_again(before[number])

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.engines import Threads
-from dovetail.kernels import bayes_climb as kernels
-from dovetail.kernels import cooccurrence
-from dovetail.kernels.lines import CELL, COLUMN, ROW
+from dovetail.kernels.bayes import climb as kernels
+from dovetail.kernels.records import CELL, COLUMN, ROW
+from dovetail.kernels.text import cooccurrence
 from dovetail.models.bayes import SIDES
 from dovetail.training.bayes_chains import Chain, Text
 
@@ -18,7 +18,7 @@ MOST_TOKENS = 100  # of a word whose links are moved; links of more frequent wor
 
 def climb(chains: Sequence[Chain], engine: Threads) -> None:
     """Block moves of every generated word in every chain, word by word, as long as they make its alignment likelier."""
-    if not chains or not chains[0].text.cells.blocks:
+    if not chains or not chains[0].text.shard.blocks:
         return
     lines, rank = _whole(chains[0].text)
     engine.map(lambda chain: _climb(chain, lines, rank), [(chain,) for chain in chains])
@@ -26,7 +26,7 @@ def climb(chains: Sequence[Chain], engine: Threads) -> None:
 
 def _whole(text: Text) -> tuple[np.ndarray, np.ndarray]:
     """Lines and ranks of all blocks as if they were one."""
-    blocks = text.cells.blocks
+    blocks = text.shard.blocks
     if len(blocks) == 1:
         return blocks[0].lines, blocks[0].rank
     parts = []
@@ -40,11 +40,11 @@ def _whole(text: Text) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _climb(chain: Chain, lines: np.ndarray, rank: np.ndarray) -> None:
-    cells, side, prior = chain.text.cells, SIDES[chain.direction], chain.prior
-    pieces = cells.pieces
+    shard, side, prior = chain.text.shard, SIDES[chain.direction], chain.prior
+    pieces = shard.pieces
     start, length, ids, size = (
-        (pieces.target_start, pieces.target_length, cells.target_ids, cells.slots.n_targets),
-        (pieces.source_start, pieces.source_length, cells.source_ids, cells.slots.n_sources),
+        (pieces.target_start, pieces.target_length, shard.target_ids, shard.slots.n_targets),
+        (pieces.source_start, pieces.source_length, shard.source_ids, shard.slots.n_sources),
     )[chain.direction]
     places = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
     token_piece, words = np.empty(places[-1], np.int32), np.empty(places[-1], np.int32)
@@ -59,9 +59,9 @@ def _climb(chain: Chain, lines: np.ndarray, rank: np.ndarray) -> None:
         lines,
         side,
         chain.direction == 1,
-        cells.source_ids,
-        cells.target_ids,
-        cells.slots.row_start,
+        shard.source_ids,
+        shard.target_ids,
+        shard.slots.row_start,
         rank,
         chain.counts.links,
         chain.counts.totals,

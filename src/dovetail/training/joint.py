@@ -8,18 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Block, Cells, Slots
+from dovetail.bitext.shards import Block, Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
-from dovetail.kernels import spelling as spelling_kernels
-from dovetail.models.categorical_fertility import CategoricalFertility
-from dovetail.models.collapsed_lexicon import CollapsedCounts, CollapsedLexicon, LexiconPriors
+from dovetail.kernels.lexicon import spelling as spelling_kernels
+from dovetail.kernels.records import Workspace
+from dovetail.models.fertility.beliefs import CategoricalFertility
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.joint_hmm import GENEROUS, JointCounts, JointHMM, Moves
-from dovetail.models.lexicon import Lexicon, Smoothing, Workspace
-from dovetail.models.likeness import compare_spellings
+from dovetail.models.joint import GENEROUS, JointCounts, JointHMM, Moves
+from dovetail.models.jumps.word import WordJumps
+from dovetail.models.lexicon.counted import CollapsedCounts, CollapsedLexicon, LexiconPriors
+from dovetail.models.lexicon.spelling import compare_spellings
+from dovetail.models.lexicon.table import Lexicon, Smoothing
 from dovetail.models.live import Live
-from dovetail.models.word_jumps import WordJumps
 from dovetail.training import em
 from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
@@ -28,7 +29,7 @@ SPELLING_CELLS = 1 << 24  # cells on which the worth of a spelling is measured
 
 
 def train_joint(
-    cells: Cells,
+    shard: Shard,
     lexicon: Callable[[Slots], Lexicon],
     vocabularies: tuple[Vocabulary, Vocabulary],
     options: Any,
@@ -40,21 +41,21 @@ def train_joint(
     `lexicon` gives the one to start from for some slots.  What single cells contributed is forgotten at the end, so that
     any text, the training text included, is aligned in the same way: whole or in chunks, now or with the saved model.
     """
-    size, learning, iterations = _sampling(cells.total, options)
-    sample = _sample(cells, size, engine)
+    size, learning, iterations = _sampling(shard.total, options)
+    sample = _sample(shard, size, engine)
     if sample is None:
-        model, lives, counts = _first_counts(cells, lexicon(cells.slots), vocabularies, options, engine, monitor)
+        model, lives, counts = _first_counts(shard, lexicon(shard.slots), vocabularies, options, engine, monitor)
         narrow = _narrow(model, lives, counts)
         model = model.reestimate_lexicon(counts)
         # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
         choose = 1 if options.hmm_iterations > 2 else -1
-        return _iterate(model, cells, lives, narrow, options.hmm_iterations, choose, True, options, engine, monitor)
+        return _iterate(model, shard, lives, narrow, options.hmm_iterations, choose, True, options, engine, monitor)
     learned = replace(options, sample=0, hmm_iterations=learning)
     model = train_joint(sample, lexicon, vocabularies, learned, engine, monitor)
-    model.lexicon = model.lexicon.moved(cells.slots, iterations > 0, engine)
-    nothing: list[Live | None] = [None] * len(cells.blocks)
+    model.lexicon = model.lexicon.moved(shard.slots, iterations > 0, engine)
+    nothing: list[Live | None] = [None] * len(shard.blocks)
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
-    return _iterate(model, cells, nothing, None, iterations, 0, iterations > 1, options, engine, monitor)
+    return _iterate(model, shard, nothing, None, iterations, 0, iterations > 1, options, engine, monitor)
 
 
 def _sampling(cells: int, options: Any) -> tuple[int, int, int]:
@@ -68,10 +69,10 @@ def _sampling(cells: int, options: Any) -> tuple[int, int, int]:
     return int(options.sample * (cells / options.whole_cells) ** 0.5), options.hmm_iterations, 0
 
 
-def _sample(cells: Cells, size: int, engine: Threads) -> Cells | None:
+def _sample(shard: Shard, size: int, engine: Threads) -> Shard | None:
     """Every n-th piece, so that about `size` cells are left; None for a text of less than three times as many."""
-    step = cells.total // size if size > 0 else 0
-    return cells.picked(np.arange(0, len(cells.pieces), step), engine) if step > 2 else None
+    step = shard.total // size if size > 0 else 0
+    return shard.picked(np.arange(0, len(shard.pieces), step), engine) if step > 2 else None
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def _narrow(model: JointHMM, lives: Sequence[Live | None], counts: CollapsedCoun
 
 def _iterate(
     model: JointHMM,
-    cells: Cells,
+    shard: Shard,
     lives: list[Live | None],
     narrow: Narrow | None,
     iterations: int,
@@ -119,12 +120,12 @@ def _iterate(
 
     Without `moving` only the lexicon learns.
     """
-    work = Workspace.for_cells(cells)
-    monitor.begin(model.name, iterations, len(cells.pieces))
+    work = shard.workspace()
+    monitor.begin(model.name, iterations, len(shard.pieces))
     for iteration in range(iterations):
         if iteration == choose and narrow is not None:
             model.lexicon, narrow = narrow.undone(model.lexicon), None
-        counts = _expect(model, lives, cells, work, iteration == choose, moving, options, engine, monitor)
+        counts = _expect(model, lives, shard, work, iteration == choose, moving, options, engine, monitor)
         if narrow is None and iteration + 1 < iterations:
             narrow = _narrow(model, lives, counts.lexicon)
         if moving:
@@ -139,7 +140,7 @@ def _iterate(
 
 
 def _first_counts(
-    cells: Cells,
+    shard: Shard,
     lexicon: Lexicon,
     vocabularies: tuple[Vocabulary, Vocabulary],
     options: Any,
@@ -149,8 +150,8 @@ def _first_counts(
     """EM with agreement for IBM Model 1; its last counts, and its live cells, are where the HMM starts."""
     lexicon.smoothing = Smoothing(additive=1e-5)
     stems = options.head_stems, options.tail_stems, options.short_stems, options.middle_stems
-    collapsed = CollapsedLexicon.of(cells.slots, vocabularies, LexiconPriors(options.alpha, stems))
-    collapsed.spelling = compare_spellings(cells.slots, *vocabularies, engine)
+    collapsed = CollapsedLexicon.of(shard.slots, vocabularies, LexiconPriors(options.alpha, stems))
+    collapsed.spelling = compare_spellings(shard.slots, *vocabularies, engine)
     fertility = None
     if options.largest_fertility > 0:
         fertility = (
@@ -161,33 +162,33 @@ def _first_counts(
     # Power 1 here: IBM Model 1 has no context that could tell a right one-to-many link from a wrong one.
     model = JointHMM(collapsed, jumps, None, options.null, power=1.0, share=options.share)
     ibm1 = IBM1(lexicon)
-    work = Workspace.for_cells(cells)
+    work = shard.workspace()
     iterations = max(options.ibm1_iterations, 1)  # the HMM cannot start from nothing
-    monitor.begin(ibm1.name, iterations, len(cells.pieces))
+    monitor.begin(ibm1.name, iterations, len(shard.pieces))
     for _ in range(iterations - 1):
-        expected = em.expect(ibm1, cells, work, engine, monitor, agree)
+        expected = em.expect(ibm1, shard, work, engine, monitor, agree)
         monitor.iterated(expected.log_likelihood)
         ibm1 = ibm1.reestimate(expected, engine)
 
-    counts = CollapsedCounts.zeros(cells.slots)
+    counts = CollapsedCounts.zeros(shard.slots)
     lives: list[Live | None] = []
     wins = np.zeros((spelling_kernels.BINS, 2))
     measured = 0
     log_likelihood = np.zeros(2)
-    for block in cells:
-        view = work.view(block)
-        ibm1.lexicon.gather(cells, block, view, engine)
-        log_likelihood += ibm1.posteriors(cells, block, view, engine)[0].sum(axis=0)
-        live, values = Live.select(cells, block, view, options.share, engine)
-        model.settle(live, values, cells, block, view, engine, keep=0.0)
-        counts.add(live, cells, block, view, engine)
+    for block in shard:
+        view = block.view(work)
+        ibm1.lexicon.gather(shard, block, view, engine)
+        log_likelihood += ibm1.posteriors(shard, block, view, engine)[0].sum(axis=0)
+        live, values = Live.select(shard, block, view, options.share, engine)
+        model.settle(live, values, shard, block, view, engine, keep=0.0)
+        counts.add(live, shard, block, view, engine)
         if not options.leave_one_out:
             live.count[:] = 0.0
         lives.append(live)
         if options.spelling and measured < SPELLING_CELLS:
             measured += block.cells
             agree(block, view, engine)
-            _measure_spellings(cells, block, collapsed.spelling, view, wins)
+            _measure_spellings(shard, block, collapsed.spelling, view, wins)
         monitor.worked(block.last - block.first)
     monitor.iterated(log_likelihood)
     if options.spelling:
@@ -196,14 +197,14 @@ def _first_counts(
     return model, lives, counts
 
 
-def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Workspace, wins: np.ndarray) -> None:
+def _measure_spellings(shard: Shard, block: Block, bins: np.ndarray, view: Workspace, wins: np.ndarray) -> None:
     spelling_kernels.bin_shares(
         block.order,
         block.row_piece,
         block.lines,
-        cells.source_ids,
-        cells.target_ids,
-        cells.slots.row_start,
+        shard.source_ids,
+        shard.target_ids,
+        shard.slots.row_start,
         block.rank,
         view.forward,
         bins,
@@ -214,7 +215,7 @@ def _measure_spellings(cells: Cells, block: Block, bins: np.ndarray, view: Works
 def _expect(
     model: JointHMM,
     lives: list[Live | None],
-    cells: Cells,
+    shard: Shard,
     work: Workspace,
     anew: bool,
     moving: bool,
@@ -227,26 +228,26 @@ def _expect(
     With `anew`, live cells are chosen by emissions; those that were live before take along what is known of them.
     Without `moving`, jumps and fertilities are not counted.
     """
-    counts = model.zero_counts(cells)
-    for k, block in enumerate(cells):
-        view = work.view(block)
+    counts = model.zero_counts(shard)
+    for k, block in enumerate(shard):
+        view = block.view(work)
         live = lives[k]
         if anew or live is None:
-            model.lexicon.gather(cells, block, view, engine)
+            model.lexicon.gather(shard, block, view, engine)
             # Where links alone are counted, in a single iteration, a rough choice will do.
             share = GENEROUS * options.share if moving else options.share
-            chosen, values = Live.select(cells, block, view, share, engine)
+            chosen, values = Live.select(shard, block, view, share, engine)
             if live is not None:
                 chosen.carry_over(live)
-                values = model.lexicon.gather_live(chosen, cells, block, engine)
+                values = model.lexicon.gather_live(chosen, shard, block, engine)
             live = chosen
         else:
-            values = model.lexicon.gather_live(live, cells, block, engine)
+            values = model.lexicon.gather_live(live, shard, block, engine)
         moves = (Moves.room(block.rows), Moves.room(block.columns)) if moving else None
-        scores = model.infer(live, values, cells, block, view, engine, moves, counts.ends)
+        scores = model.infer(live, values, shard, block, view, engine, moves, counts.ends)
         live, (values,) = live.narrowed(values, block, options.share, engine)
-        beliefs = model.settle(live, values, cells, block, view, engine)
-        model.count(counts, live, cells, block, view, moves, beliefs, engine)
+        beliefs = model.settle(live, values, shard, block, view, engine)
+        model.count(counts, live, shard, block, view, moves, beliefs, engine)
         if not options.leave_one_out:
             live.count[:] = 0.0
         lives[k] = live

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dovetail.bitext.cells import Cells
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import Shard
 from dovetail.errors import InputError
 from dovetail.models.constrained import ConstrainedHMM, ConstrainedIBM1, Multipliers, Projection
 from dovetail.models.constraints import Constraint, constraints
@@ -38,7 +38,7 @@ def projection_for(chosen: Sequence[Constraint], options: Any) -> Projection:
 
 
 def constrained(
-    model: HMM | IBM1, chosen: tuple[Constraint, ...], options: Any, bitext: Bitext, cells: Cells
+    model: HMM | IBM1, chosen: tuple[Constraint, ...], options: Any, bitext: Bitext, shard: Shard
 ) -> ConstrainedHMM | ConstrainedIBM1:
     """The model with constraints, bound to its training text; with warm starts from one iteration to the next."""
     settings = projection_for(chosen, options)
@@ -47,6 +47,6 @@ def constrained(
         made = ConstrainedHMM(model.lexicon, model.jumps, model.null, constraints=chosen, projection=settings)
     else:
         made = ConstrainedIBM1(model.lexicon, constraints=chosen, projection=settings)
-    made = made.bound_to(bitext, cells)
+    made = made.bound_to(bitext, shard)
     made.multipliers = Multipliers() if options.warm_multipliers else None
     return made

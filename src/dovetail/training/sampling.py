@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.cells import Cells
+from dovetail.bitext.shards import Shard
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
-from dovetail.kernels import gibbs_alignments as kernels
-from dovetail.kernels.lexicon import FLOOR
-from dovetail.models.fertility import MOST, FertilityCounts, Spelling, fertilities
-from dovetail.models.fertility_features import spelling
-from dovetail.models.fertility_models import FertilityHMM, FertilityIBM1, SampledCounts, Sampling
+from dovetail.kernels.gibbs import alignments as kernels
+from dovetail.kernels.lexicon.table import FLOOR
+from dovetail.kernels.records import Workspace
+from dovetail.models.fertile import FertilityHMM, FertilityIBM1, SampledCounts, Sampling
+from dovetail.models.fertility.factor import MOST, FertilityCounts, Spelling, fertilities
+from dovetail.models.fertility.features import spelling
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps import Jumps
-from dovetail.models.lexicon import Workspace
+from dovetail.models.jumps.distance import Jumps
 from dovetail.training.monitor import Monitor
 
 # Links that every word keeps of the last iteration's translations.  A few draws say little of a rare word: it should not
@@ -33,27 +33,27 @@ EVEN = 0.02
 Starts = list[tuple[np.ndarray, np.ndarray]]  # of each block: a position a target token, and a position a source token
 
 
-def best_words(model: IBM1, cells: Cells, work: Workspace, engine: Threads) -> Starts:
+def best_words(model: IBM1, shard: Shard, work: Workspace, engine: Threads) -> Starts:
     """IBM Model 1's best alignments of both directions, where chains of other samplers begin."""
     starts = []
-    for block in cells:
-        view = work.view(block)
-        model.lexicon.gather(cells, block, view, engine)
+    for block in shard:
+        view = block.view(work)
+        model.lexicon.gather(shard, block, view, engine)
         found = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
         engine.map(
             lambda first, last: kernels.best_words(
                 first,
                 last,
                 block.lines,  # noqa: B023 (the tasks end before the next block)
-                cells.source_ids,
-                cells.target_ids,
+                shard.source_ids,
+                shard.target_ids,
                 model.lexicon.null_forward,
                 model.lexicon.null_reverse,
                 view.forward,  # noqa: B023
                 view.reverse,  # noqa: B023
                 *found,  # noqa: B023
             ),
-            block.shards,
+            block.tasks,
         )
         starts.append(found)
     return starts
@@ -61,7 +61,7 @@ def best_words(model: IBM1, cells: Cells, work: Workspace, engine: Threads) -> S
 
 def expect(
     model: Any,
-    cells: Cells,
+    shard: Shard,
     work: Workspace,
     engine: Threads,
     monitor: Monitor,
@@ -74,18 +74,18 @@ def expect(
     Without samples, `starts` get IBM Model 1's best alignments, and those are counted.  Counts that were `used` are cleared
     and taken again.
     """
-    counts = model.zero_counts(cells, used)
-    for block, start in zip(cells, starts, strict=True):
-        view = work.view(block)
+    counts = model.zero_counts(shard, used)
+    for block, start in zip(shard, starts, strict=True):
+        view = block.view(work)
         pieces = np.arange(block.first, block.last)
-        model.sample(cells, block, view, engine, sampling, pieces, start, sampling.samples == 0, counts)
+        model.sample(shard, block, view, engine, sampling, pieces, start, sampling.samples == 0, counts)
         monitor.worked(block.last - block.first)
     return counts
 
 
 def fit(
     model: Any,
-    cells: Cells,
+    shard: Shard,
     engine: Threads,
     iterations: int,
     monitor: Monitor,
@@ -97,11 +97,11 @@ def fit(
     Chains begin at `starts` in every iteration (Algorithm 1); to go on where the last one ended was no better in trials.
     """
     sampling = model.sampling
-    monitor.begin(model.name, iterations, len(cells.pieces))
+    monitor.begin(model.name, iterations, len(shard.pieces))
     counts = None
     for iteration in range(iterations):
         numbered = replace(sampling, first_sweep=iteration * sampling.restarts * (sampling.burn_in + sampling.samples))
-        counts = expect(model, cells, work, engine, monitor, numbered, starts, counts)
+        counts = expect(model, shard, work, engine, monitor, numbered, starts, counts)
         model = model.reestimate(counts, engine, *((INERTIA, EVEN) if sampling.soft else (0.0, 0.0)))
         if monitor.iterated(counts.log_likelihood).converged:
             break
@@ -112,7 +112,7 @@ def begin(
     name: str,
     ibm1: IBM1,
     jumps: tuple[Jumps, Jumps] | None,
-    cells: Cells,
+    shard: Shard,
     options: Any,
     sampling: Sampling,
     engine: Threads,
@@ -139,8 +139,8 @@ def begin(
         counts = FertilityCounts(zeros, np.zeros(size), np.zeros((size, MOST + 1)), 0.0, 0.0)
         return kind.initial(counts, lambda: (zeros, zeros))
 
-    first = made((blank(cells.slots.n_sources), blank(cells.slots.n_targets)), (even, even))
-    counts = expect(first, cells, work, engine, Monitor(), Sampling(samples=0, burn_in=0), starts)
+    first = made((blank(shard.slots.n_sources), blank(shard.slots.n_targets)), (even, even))
+    counts = expect(first, shard, work, engine, Monitor(), Sampling(samples=0, burn_in=0), starts)
     fertility = kind.initial(counts.fertility(0), spellings[0]), kind.initial(counts.fertility(1), spellings[1])
     if name == "hmm-fertility":
         fertility = replace(fertility[0], null=options.null), replace(fertility[1], null=options.null)
@@ -156,21 +156,21 @@ def train(
     ibm1: IBM1,
     jumps: tuple[Jumps, Jumps] | None,
     vocabularies: tuple[Vocabulary, Vocabulary],
-    cells: Cells,
+    shard: Shard,
     options: Any,
     seed: int,
     engine: Threads,
     monitor: Monitor,
 ) -> Any:
     """From a trained IBM Model 1 to the fertility model of that name."""
-    work = Workspace.for_cells(cells)
-    starts = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in cells]
+    work = shard.workspace()
+    starts = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in shard]
     source, target = vocabularies
     model = begin(
         name,
         ibm1,
         jumps,
-        cells,
+        shard,
         options,
         Sampling(seed, options.samples, options.restarts, 0, soft=options.soft_counts),
         engine,
@@ -178,4 +178,4 @@ def train(
         starts,
         work,
     )
-    return fit(model, cells, engine, options.fertility_iterations, monitor, starts, work)
+    return fit(model, shard, engine, options.fertility_iterations, monitor, starts, work)

@@ -13,7 +13,7 @@ from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext
 from dovetail.errors import InputError
-from dovetail.kernels import phrases as kernels
+from dovetail.kernels.links import phrases as kernels
 
 Phrase = tuple[int, int, int, int]
 

@@ -1,0 +1,249 @@
+"""Where every cell of every pair finds its lexicon entry: slots for word types, ranks for tokens, blocks for the work.
+
+A *cell* is a (source token, target token) pair of one piece, a *slot* a pair of word types that co-occur.  Slots lie in
+rows, one row a source word; a cell keeps only its rank within the row (two bytes), so that a corpus of a million pairs
+fits in little more than a gigabyte:  slot = row_start[source word] + rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from dovetail.bitext.windows import Windows, cut
+from dovetail.engines import Threads
+from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
+from dovetail.kernels.text import cooccurrence as kernels
+
+BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
+TASKS = 16  # parts that a block is divided into, for any number of threads
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Pairs of word types that co-occur: word e's slots are row_start[e]:row_start[e + 1], with target words `target`."""
+
+    row_start: np.ndarray  # int64 (source words + 1,)
+    target: np.ndarray  # int32 (slots,)
+    n_targets: int
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def n_sources(self) -> int:
+        return len(self.row_start) - 1
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive pieces that are worked on together: their cells fit in a workspace.
+
+    `first`:`last` are its pieces, `pieces` and `ranks` what kernels are told of them.  A *row* is a source token and
+    `row_piece` its piece.  `order` lists the rows by source word; `word_tasks` cuts that list between words and `tasks` cuts
+    the pieces, both into parts of about equal work, which are the same for any number of threads.
+    """
+
+    first: int
+    last: int
+    pieces: Pieces
+    ranks: Ranks
+    row_piece: np.ndarray  # int32 (rows,)
+    order: np.ndarray  # int32 (rows,)
+    word_tasks: list[np.ndarray]
+    tasks: list[tuple[int, int]]
+    columns: int
+
+    @property
+    def lines(self) -> np.ndarray:
+        return self.pieces.lines
+
+    @property
+    def rank(self) -> np.ndarray:
+        return self.ranks.rank
+
+    @property
+    def rows(self) -> int:
+        return len(self.order)
+
+    @property
+    def cells(self) -> int:
+        return len(self.ranks.rank)
+
+    def view(self, work: Workspace) -> Workspace:
+        """The part of a shard's workspace that this block needs."""
+        return Workspace(
+            work.forward[: self.cells],
+            work.reverse[: self.cells],
+            work.null_forward[: self.columns],
+            work.null_reverse[: self.rows],
+        )
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A packed bitext laid out for the kernels: its windows, its slots, and blocks of pieces.  It needs nothing else."""
+
+    source_ids: np.ndarray
+    target_ids: np.ndarray
+    pieces: Windows
+    slots: Slots
+    blocks: list[Block]
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest side of any piece: the size of the kernels' scratch space."""
+        if not len(self.pieces):
+            return 0
+        return int(max(self.pieces.source_length.max(), self.pieces.target_length.max()))
+
+    @property
+    def total(self) -> int:
+        """How many cells there are."""
+        return sum(block.cells for block in self.blocks)
+
+    def workspace(self) -> Workspace:
+        """Room for the largest block; `Block.view` cuts it to size."""
+        cells, columns, rows = (
+            max((getattr(block, name) for block in self), default=0) for name in ("cells", "columns", "rows")
+        )
+        return Workspace(*(np.empty(size, np.float32) for size in (cells, cells, columns, rows)))
+
+    def picked(self, pieces: np.ndarray, engine: Threads) -> Shard:
+        """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
+
+        def packed(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            offsets = _cumulative(length[pieces])
+            return ids[np.repeat(start[pieces] - offsets[:-1], length[pieces]) + np.arange(offsets[-1])], offsets
+
+        source = packed(self.source_ids, self.pieces.source_start, self.pieces.source_length)
+        target = packed(self.target_ids, self.pieces.target_start, self.pieces.target_length)
+        return lay_out(*source, *target, self.slots.n_sources, self.slots.n_targets, engine)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+
+def lay_out(
+    source_ids: np.ndarray,
+    source_offsets: np.ndarray,
+    target_ids: np.ndarray,
+    target_offsets: np.ndarray,
+    n_sources: int,
+    n_targets: int,
+    engine: Threads,
+    block_cells: int = BLOCK_CELLS,
+) -> Shard:
+    """Cut a packed bitext into pieces, give every co-occurring pair of types a slot and every cell its rank.
+
+    Linear in the number of cells: rows are counting-sorted by source word, and each word numbers its partners.
+    """
+    pieces = cut(source_offsets, target_offsets)
+    piece_row = _cumulative(pieces.source_length)
+    piece_column = _cumulative(pieces.target_length)
+    piece_cell = _cumulative(pieces.source_length.astype(np.int64) * pieces.target_length)
+    row_piece = np.empty(piece_row[-1], np.int32)
+    words = np.empty(piece_row[-1], np.int32)
+    kernels.row_words(source_ids, pieces.source_start, pieces.source_length, piece_row, row_piece, words)
+
+    order, word_starts = kernels.sort_by_word(words, n_sources)
+    cells_before = np.zeros(len(order) + 1, np.int64)
+    np.cumsum(pieces.target_length[row_piece[order]], out=cells_before[1:])
+    cells_of_word = np.diff(cells_before[word_starts])
+    bound = np.minimum(cells_of_word, n_targets)
+    bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
+    rank = np.empty(piece_cell[-1], np.uint16)
+
+    def rank_words(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        return kernels.rank_cells(
+            first,
+            last,
+            order,
+            word_starts,
+            row_piece,
+            piece_row,
+            piece_cell,
+            pieces.target_start,
+            pieces.target_length,
+            target_ids,
+            n_targets,
+            int(bound[first:last].sum()),
+            rank,
+        )
+
+    cuts = _equal_shares(cells_of_word + bound // 4, max(TASKS, int(bound.sum() >> 24)))
+    found = engine.map(rank_words, cuts)
+    row_start = _cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
+    target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
+
+    blocks = []
+    for first, last in _blocks(piece_cell, block_cells):
+        rows = slice(piece_row[first], piece_row[last])
+        columns = slice(piece_column[first], piece_column[last])
+        cells = slice(piece_cell[first], piece_cell[last])
+        lines = np.stack(
+            [
+                piece_row[first:last] - rows.start,
+                piece_column[first:last] - columns.start,
+                piece_cell[first:last] - cells.start,
+                pieces.source_start[first:last],
+                pieces.target_start[first:last],
+                pieces.source_length[first:last],
+                pieces.target_length[first:last],
+            ],
+            axis=1,
+        ).astype(np.int64)
+        blocks.append(
+            _block(
+                (first, last),
+                Pieces(lines, source_ids, target_ids),
+                Ranks(row_start, rank[cells]),
+                row_piece[rows] - np.int32(first),
+                words[rows],
+                int(columns.stop - columns.start),
+            )
+        )
+    return Shard(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
+
+
+def _cumulative(lengths: np.ndarray) -> np.ndarray:
+    total = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=total[1:])
+    return total
+
+
+def _blocks(piece_cell: np.ndarray, block_cells: int) -> list[tuple[int, int]]:
+    """Runs of pieces with at most `block_cells` cells, or one larger piece alone."""
+    runs = []
+    first, pieces = 0, len(piece_cell) - 1
+    while first < pieces:
+        last = int(np.searchsorted(piece_cell, piece_cell[first] + block_cells, side="right")) - 1
+        last = min(max(last, first + 1), pieces)
+        runs.append((first, last))
+        first = last
+    return runs
+
+
+def _block(
+    run: tuple[int, int], pieces: Pieces, ranks: Ranks, row_piece: np.ndarray, words: np.ndarray, columns: int
+) -> Block:
+    order, starts = kernels.sort_by_word(words, int(words.max(initial=-1)) + 1)
+    I, J = pieces.lines[:, LENGTH_I], pieces.lines[:, LENGTH_J]
+    cells_before = _cumulative(J[row_piece[order]])
+    shares = _equal_shares(np.diff(cells_before[starts]), TASKS)
+    cost = I * J * (I + J + 16)  # both directions of an HMM, and what every cell costs anyway
+    word_tasks = [order[starts[low] : starts[high]] for low, high in shares]
+    return Block(*run, pieces, ranks, row_piece, order, word_tasks, _equal_shares(cost, TASKS), columns)
+
+
+def _equal_shares(cost: np.ndarray, shares: int) -> list[tuple[int, int]]:
+    """Cut 0..len(cost) into at most `shares` runs of about equal cost, none empty."""
+    if not len(cost):
+        return []
+    total = np.cumsum(cost, dtype=np.float64)
+    cuts = np.searchsorted(total, total[-1] * np.arange(1, shares) / shares, side="left") + 1
+    edges = np.unique(np.concatenate([[0], np.minimum(cuts, len(cost)), [len(cost)]]))
+    return [(int(low), int(high)) for low, high in pairwise(edges)]

@@ -1,0 +1,282 @@
+"""Everything that goes beyond numba's public interface, each with what it buys; and the octets of the samplers.
+
+`kernel` and `leaf` are how functions are compiled.  Around numba's cache: it must never break a run, a changed kernel must
+not be hidden by an old copy inside another one, and loading from it must not prepare the compiler.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from llvmlite.binding import add_symbol
+from numba import types
+from numba.core import cgutils
+from numba.core.datamodel import PrimitiveModel, register_default
+from numba.core.runtime import _nrt_python
+from numba.extending import intrinsic, typeof_impl
+
+from dovetail.kernels import Kernel
+
+# Versions of numba whose cache has been seen to load kernels by itself; any other does it in its own, slower way.
+QUICK_LOADING = ((0, 68),)
+
+
+@typeof_impl.register(Kernel)
+def _(value: Kernel, context: Any) -> Any:
+    """A kernel that another one calls is taken for what it compiles to."""
+    return typeof_impl(value.dispatcher, context)
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """numba's object for the function; division by zero gives inf or nan as in numpy: no branches in inner loops."""
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
+        return numba.njit(nogil=True, error_model="numpy")(function)
+    _forgive_full_disk(compiled)
+    if numba.version_info.short in QUICK_LOADING:
+        _load_quickly(compiled)
+    _drop_stale(getattr(compiled.stats, "cache_path", None))
+    return compiled
+
+
+def leaf(function: Callable[..., Any]) -> Any:
+    """The same for a function inside kernels, for loops so short that counting references would show.
+
+    numba counts the references to every array that a function takes, by instructions that all processors have to agree to:
+    two dozen arrays cost as much as drawing a few words, and so does handing them over.  A leaf takes its arrays for
+    granted, cannot make any, and becomes a part of the kernel that calls it.
+    """
+    return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+
+
+@cache
+def _drop_stale(place: str | None) -> None:
+    """Remove what was compiled before the newest source of any kernel was written.
+
+    numba looks at a kernel's own file only, and would go on using an old copy of a kernel that it calls in another.
+    """
+    if place is None:
+        return
+    with suppress(OSError):
+        newest = _newest_source()
+        for index in _files(place, ".nbi"):
+            if index.stat().st_mtime < newest:
+                with suppress(OSError):
+                    os.unlink(index)
+
+
+@cache
+def _newest_source() -> float:
+    rooms = [Path(__file__).parent, *(entry for entry in Path(__file__).parent.iterdir() if entry.is_dir())]
+    return max(source.stat().st_mtime for room in rooms for source in _files(room, ".py"))
+
+
+def _files(place: str | Path, suffix: str) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(place) as entries:
+        yield from (entry for entry in entries if entry.name.endswith(suffix))
+
+
+def _forgive_full_disk(compiled: Any) -> None:
+    """A compiled kernel that cannot be saved still runs: the cache only saves time."""
+    store = getattr(compiled, "_cache", None)
+    save = getattr(store, "save_overload", None)
+    if save is None:  # numba keeps its cache elsewhere by now
+        return
+
+    def save_if_possible(*arguments: Any) -> None:
+        with suppress(OSError):
+            save(*arguments)
+
+    store.save_overload = save_if_possible
+
+
+def _load_quickly(compiled: Any) -> None:
+    """Load what was compiled before without preparing numba's compiler, which takes longer than a small text."""
+    store = compiled._cache
+    load = store.load_overload
+
+    def load_quickly(signature: Any, context: Any) -> Any:
+        _name_runtime()
+        with store._guard_against_spurious_io_errors():
+            found = store._load_overload(signature, context)
+            if found is not None:
+                return found
+        return load(signature, context)
+
+    store.load_overload = load_quickly
+
+
+@cache
+def _name_runtime() -> None:
+    """Tell LLVM where numba's runtime is, as numba does before it compiles what else a compiler needs."""
+    for name, address in _nrt_python.c_helpers.items():
+        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+# Octets: eight float32 at once, what the samplers' inner loops are made of.  numba leaves vectors to LLVM, which finds them
+# in plain loops but not in prefix sums, nor in "which of these eight": here they are written down.  An octet is a value like
+# a number; every processor has it, the wide ones in one instruction.  So is `fetch`, which numba has no word for.
+
+OCTET = 8
+FLOATS = ir.VectorType(ir.FloatType(), OCTET)
+LANES = ir.VectorType(ir.IntType(32), OCTET)
+MASK = ir.VectorType(ir.IntType(1), OCTET)
+BITS = ir.IntType(OCTET)
+
+
+class OctetType(types.Type):
+    def __init__(self) -> None:
+        super().__init__(name="octet")
+
+
+octet = OctetType()
+
+
+@register_default(OctetType)
+class OctetModel(PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, FLOATS)
+
+
+def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
+    """The address of eight numbers; unsigned indices are not looked at for their sign."""
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [index]), FLOATS.as_pointer())
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    one = builder.insert_element(ir.Constant(FLOATS, ir.Undefined), value, ir.Constant(ir.IntType(32), 0))
+    return builder.shuffle_vector(one, ir.Constant(FLOATS, ir.Undefined), ir.Constant(LANES, [0] * OCTET))
+
+
+@intrinsic
+def load(typing: Any, array: Any, index: Any) -> Any:
+    """array[index], ... array[index + 7]"""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.load(_place(context, builder, array, *arguments), align=4)
+
+    return octet(array, types.uint64), code
+
+
+@intrinsic
+def store(typing: Any, array: Any, index: Any, values: Any) -> Any:
+    """array[index : index + 8] = values"""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        builder.store(arguments[2], _place(context, builder, array, *arguments[:2]), align=4)
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64, octet), code
+
+
+@intrinsic
+def nothing(typing: Any) -> Any:
+    """Eight zeros."""
+    return octet(), lambda context, builder, signature, arguments: ir.Constant(FLOATS, [0.0] * OCTET)
+
+
+@intrinsic
+def plus(typing: Any, a: Any, b: Any) -> Any:
+    return octet(octet, octet), lambda context, builder, signature, arguments: builder.fadd(*arguments)
+
+
+@intrinsic
+def times(typing: Any, a: Any, b: Any) -> Any:
+    return octet(octet, octet), lambda context, builder, signature, arguments: builder.fmul(*arguments)
+
+
+@intrinsic
+def running(typing: Any, a: Any) -> Any:
+    """Sums of the first 1, 2 ... 8."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        (sums,) = arguments
+        zeros = ir.Constant(FLOATS, [0.0] * OCTET)
+        for step in (1, 2, 4):
+            lanes = [OCTET + k if k < step else k - step for k in range(OCTET)]
+            sums = builder.fadd(sums, builder.shuffle_vector(sums, zeros, ir.Constant(LANES, lanes)))
+        return sums
+
+    return octet(octet), code
+
+
+@intrinsic
+def last(typing: Any, a: Any) -> Any:
+    """The eighth."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), OCTET - 1))
+
+    return types.float32(octet), code
+
+
+@intrinsic
+def spread(typing: Any, value: Any) -> Any:
+    """Eight times the same number."""
+    return octet(types.float32), lambda context, builder, signature, arguments: _spread(builder, *arguments)
+
+
+@intrinsic
+def at_least(typing: Any, a: Any, b: Any) -> Any:
+    """A bit for each of the eight: whether a is at least b."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(builder.fcmp_ordered(">=", *arguments), BITS)
+
+    return types.uint8(octet, octet), code
+
+
+@intrinsic
+def chosen(typing: Any, a: Any, bits: Any) -> Any:
+    """Those whose bit is set, and zeros."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        mask = builder.bitcast(arguments[1], MASK)
+        return builder.select(mask, arguments[0], ir.Constant(FLOATS, [0.0] * OCTET))
+
+    return octet(octet, types.uint8), code
+
+
+@intrinsic
+def number_of(typing: Any, bits: Any) -> Any:
+    """How many bits are set."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.ctpop(arguments[0]), ir.IntType(64))
+
+    return types.uint64(types.uint8), code
+
+
+@intrinsic
+def first_of(typing: Any, bits: Any) -> Any:
+    """Which bit is the first one set."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.uint64(types.uint64), code
+
+
+@intrinsic
+def fetch(typing: Any, array: Any, index: Any) -> Any:
+    """Have array[index] brought into the cache; nobody waits for it."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(array)(context, builder, arguments[0]).data
+        place = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(prefetch, [place, number(0), number(3), number(1)])  # to read, to all levels, as data
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), code

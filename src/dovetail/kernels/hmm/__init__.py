@@ -1,0 +1,1 @@
+"""IBM Model 1 and the dense HMM: expectations, best paths, jumps, agreement."""

@@ -1,0 +1,1 @@
+"""Entries of word pairs: from slots to cells and back, and what words' forms say of them."""

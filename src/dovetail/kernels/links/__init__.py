@@ -1,0 +1,1 @@
+"""Links themselves: marking, growing, combining, collecting."""

@@ -1,0 +1,61 @@
+"""Growing: links that touch a link, for words that have none yet, best first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.viterbi import EITHER
+from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
+
+
+@leaf
+def touches(marks, cell, i, j, I, J):
+    """Whether one of the eight cells around (i, j) is marked."""
+    for a in range(max(i - 1, 0), min(i + 2, I)):
+        for b in range(max(j - 1, 0), min(j + 2, J)):
+            if marks[cell + a * J + b] & EITHER:
+                return True
+    return False
+
+
+@kernel
+def grow(first, last, lines, forward, reverse, least, marks):
+    """Mark, best first, cells of mean posterior above `least` beside a marked cell whose row or column is still empty."""
+    candidates = np.empty(0, np.int64)
+    values = np.empty(0, np.float32)
+    for piece in range(first, last):
+        line = lines[piece]
+        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+        if len(candidates) < I * J:
+            candidates = np.empty(I * J, np.int64)
+            values = np.empty(I * J, np.float32)
+        rows = np.zeros(I, np.bool_)
+        columns = np.zeros(J, np.bool_)
+        n = 0
+        for i in range(I):
+            for j in range(J):
+                here = cell + i * J + j
+                if marks[here] & EITHER:
+                    rows[i] = True
+                    columns[j] = True
+                else:
+                    value = np.float32(0.5) * (forward[here] + reverse[here])
+                    if value > least:
+                        candidates[n] = i * J + j
+                        values[n] = value
+                        n += 1
+        while True:
+            best = -1
+            for k in range(n):
+                if best < 0 or values[k] > values[best]:
+                    i, j = candidates[k] // J, candidates[k] % J
+                    if values[k] > least and not (rows[i] and columns[j]) and touches(marks, cell, i, j, I, J):
+                        best = k
+            if best < 0:
+                break
+            i, j = candidates[best] // J, candidates[best] % J
+            marks[cell + i * J + j] |= EITHER
+            rows[i] = True
+            columns[j] = True
+            values[best] = np.float32(-1.0)

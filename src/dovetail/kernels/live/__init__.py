@@ -1,0 +1,1 @@
+"""The HMM over live cells: the few that a link may take."""

@@ -1,0 +1,428 @@
+"""Forward-backward over live cells only, for HMMs whose jumps depend on the word jumped from.
+
+A trained model leaves three or four cells a column worth a thought, and as many places where the last link may have
+been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm, same equations): the cost is that of
+the pairs on the lists, not O(I^2 J).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.dense import total_of
+from dovetail.kernels.hmm.word_jumps import count_ends
+from dovetail.kernels.live.rows import rows
+from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
+
+CROWDED = 8  # live cells a word above which rows are faster than lists
+TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
+
+
+@kernel
+def jump_sums(weights, low, high, sums):
+    """sums[word, b] = what jumps up to and including bin b weigh, from the middle outwards: one sum a side."""
+    bins = weights.shape[1]
+    middle = bins // 2
+    for word in range(len(weights)):
+        total = np.float32(0.0)
+        for b in range(middle + 1, bins):
+            sums[word, b] = total  # of the bins nearer than b
+            total += weights[word, b] * np.float32(high[b] - low[b] + 1)
+        total = np.float32(0.0)
+        for b in range(middle - 1, -1, -1):
+            sums[word, b] = total
+            total += weights[word, b] * np.float32(high[b] - low[b] + 1)
+        sums[word, middle] = weights[word, middle]
+
+
+@leaf
+def exit_chances(words, first_word, S, weights, sums, bins, low, high, exits):
+    """exits[s'] = 1 / the summed weight of all jumps from s' that stay in the sentence."""
+    middle = len(bins) // 2
+    for before in range(S):
+        word = words[first_word + before]
+        total = weights[word, bins[middle]]
+        left = bins[middle - before]
+        if before > 0:
+            total += sums[word, left] + weights[word, left] * np.float32(before + high[left] + 1)
+        right = bins[middle + S - 1 - before]
+        if before < S - 1:
+            total += sums[word, right] + weights[word, right] * np.float32(S - 1 - before - low[right] + 1)
+        exits[before] = np.float32(1.0) / total
+
+
+@leaf
+def end_chances(S, shape, from_end, chances):
+    """Weights by distance from one end of the sentence, normalised; returns 1 / their sum."""
+    most = len(shape) - 1
+    for s in range(S):
+        chances[s] = shape[min(S - 1 - s if from_end else s, most)]
+    scale = np.float32(1.0) / total_of(chances[:S])
+    for s in range(S):
+        chances[s] *= scale
+    return scale
+
+
+@leaf
+def chain(
+    T,
+    S,
+    begin,
+    state,
+    emission,
+    nulls,
+    null,
+    words,
+    first_word,
+    weights,
+    exits,
+    first,
+    last,
+    bins,
+    negligible,
+    counting,
+    alpha,
+    place,
+    weight,
+    start_mass,
+    past_begin,
+    past_state,
+    past_word,
+    past_position,
+    past_beta,
+    past_next,
+    where,
+    moves,
+    leaving,
+    first_moves,
+    final,
+):
+    """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
+
+    Word t's live cells are begin[t]:begin[t + 1], with states `state` and `emission`, which is overwritten by
+    posteriors; `nulls` (T,) likewise.  The `past` lists hold, word after word, the positions that are possible after
+    it: state, probability, beta, and where the same state stands on the next word's list (-1: nowhere); positions up to
+    `negligible` are forgotten.
+    With `counting`, `moves` (S, bins), `leaving` (S,), `first_moves` (S,) and `final` (S,) get what kernels.hmm counts.
+    Returns the log-likelihood.
+    """
+    p0 = np.float32(null)
+    p1 = np.float32(1.0 - null)
+    zero = np.float32(0.0)
+    one = np.float32(1.0)
+    log_likelihood = 0.0
+    likelihood = 1.0
+    middle = len(bins) // 2
+    mass = one  # probability that no word has been linked yet
+    for s in range(S):
+        where[s] = -1
+    low = 0  # the last word's list
+    high = 0
+    for t in range(T):
+        past_begin[t] = high
+        total = p0 * nulls[t]
+        skip = total
+        for m in range(begin[t], begin[t + 1]):
+            s = state[m]
+            value = mass * first[s]
+            for a in range(low, high):
+                jump = weights[past_word[a], bins[middle + s - past_state[a]]]
+                value += past_beta[a] * jump  # position times exit, see below
+            value *= p1 * emission[m]
+            alpha[m] = value
+            total += value
+        scale = one / total
+        skip *= scale
+        top = high
+        for a in range(low, high):
+            value = skip * past_position[a]
+            if value > negligible:
+                past_next[a] = top
+                past_state[top] = past_state[a]
+                past_word[top] = past_word[a]
+                past_position[top] = value
+                where[past_state[a]] = top
+                top += 1
+            else:
+                past_next[a] = -1
+        for m in range(begin[t], begin[t + 1]):
+            s = state[m]
+            value = alpha[m] * scale
+            alpha[m] = value
+            emission[m] *= p1 * scale  # all that the way back needs
+            if where[s] >= high:
+                past_position[where[s]] += value
+                place[m] = where[s]
+            elif value > negligible:
+                past_state[top] = s
+                past_word[top] = words[first_word + s]
+                past_position[top] = value
+                where[s] = top
+                place[m] = top
+                top += 1
+            else:
+                place[m] = -1
+        low, high = high, top
+        for a in range(low, high):
+            past_beta[a] = past_position[a] * exits[past_state[a]]  # until the way back: what jumps are multiplied by
+        nulls[t] = skip
+        mass *= skip
+        if mass < np.float32(1e-30):
+            mass = zero
+        start_mass[t] = mass
+        likelihood *= total
+        if likelihood < TINY:
+            log_likelihood += math.log(likelihood)
+            likelihood = 1.0
+    past_begin[T] = high
+
+    # A sentence of nothing but NULLs ends nowhere: the mean stands for it.
+    end = mass * total_of(last[:S]) / np.float32(S)
+    for a in range(low, high):
+        end += past_position[a] * last[past_state[a]]
+    log_likelihood += math.log(likelihood * end)
+    for a in range(low, high):
+        past_beta[a] = last[past_state[a]] / end
+    if counting:
+        moves[:] = zero
+        for s in range(S):
+            first_moves[s] = zero
+            leaving[s] = zero
+            final[s] = zero
+        for a in range(low, high):
+            final[past_state[a]] = past_position[a]
+    for t in range(T - 1, -1, -1):
+        skip = nulls[t]
+        linked = zero
+        before_mass = start_mass[t - 1] if t > 0 else one
+        for m in range(begin[t], begin[t + 1]):
+            if place[m] < 0:
+                weight[m] = zero
+                emission[m] = zero
+                continue
+            beta = past_beta[place[m]]
+            weight[m] = emission[m] * beta
+            emission[m] = alpha[m] * beta
+            linked += emission[m]
+            if counting:
+                first_moves[state[m]] += before_mass * first[state[m]] * weight[m]
+        nulls[t] = max(zero, one - linked)
+        if t > 0:
+            for a in range(past_begin[t - 1], past_begin[t]):
+                s = past_state[a]
+                share = past_position[a] * exits[s]
+                beta = zero
+                for m in range(begin[t], begin[t + 1]):
+                    to = state[m]
+                    b = bins[middle + to - s]
+                    value = weights[past_word[a], b] * weight[m]
+                    beta += value
+                    if counting:
+                        moves[s, b] += share * value
+                beta *= exits[s]
+                if counting:
+                    leaving[s] += past_position[a] * beta
+                if past_next[a] >= 0:
+                    beta += skip * past_beta[past_next[a]]
+                past_beta[a] = beta
+    return log_likelihood
+
+
+@kernel
+def expect(
+    first,
+    last,
+    lines,
+    source_ids,
+    target_ids,
+    start,
+    column,
+    null_forward,
+    null_reverse,
+    forward,
+    reverse,
+    null_forward_posterior,
+    null_reverse_posterior,
+    log_likelihood,
+    null,
+    forward_weights,
+    reverse_weights,
+    forward_sums,
+    reverse_sums,
+    bins,
+    low_end,
+    high_end,
+    ends,
+    negligible,
+    counting,
+    row_moves,
+    row_exposure,
+    column_moves,
+    column_exposure,
+    end_counts,
+):
+    """Posteriors of both directions for pieces first..last - 1, in place of live cells' emissions in `forward`, `reverse`.
+
+    `ends` (2 directions, start and end, positions).  With `counting`: expected moves out of each token by bin
+    (tokens, bins), and what they were exposed to per unit of weight (tokens,); `end_counts` (2, 2, 2, positions) gets
+    expected first and last positions, and exposures.
+    """
+    longest = 0
+    area = 0
+    most = 0
+    crowded = False
+    for piece in range(first, last):
+        line = lines[piece]
+        longest = max(longest, line[LENGTH_I], line[LENGTH_J])
+        area = max(area, line[LENGTH_I] * line[LENGTH_J])
+        n = start[line[ROW] + line[LENGTH_I]] - start[line[ROW]]
+        most = max(most, n)
+        crowded |= n > CROWDED * min(line[LENGTH_I], line[LENGTH_J])
+    exits = np.empty(longest, np.float32)
+    first_link = np.empty(longest, np.float32)
+    last_link = np.empty(longest, np.float32)
+    begin = np.empty(longest + 1, np.int64)
+    order = np.empty(most, np.int64)
+    in_order = np.empty(most, np.float32)
+    state = np.empty(most, np.int64)
+    alpha = np.empty(most, np.float32)
+    place = np.empty(most, np.int64)
+    weight = np.empty(most, np.float32)
+    start_mass = np.empty(longest, np.float32)
+    past_begin = np.empty(longest + 1, np.int64)
+    past_state = np.empty(area, np.int64)
+    past_word = np.empty(area, np.int64)
+    past_position = np.empty(area, np.float32)
+    past_beta = np.empty(area, np.float32)
+    past_next = np.empty(area, np.int64)
+    where = np.empty(longest, np.int64)
+    space = np.empty(3 * longest * longest + 2 * area if crowded else 0, np.float32)
+    beta = np.empty(longest, np.float32)
+    weight_by_state = np.empty(longest, np.float32)
+    leaving = np.empty(longest, np.float32)
+    first_moves = np.empty(longest, np.float32)
+    final = np.empty(longest, np.float32)
+    for piece in range(first, last):
+        line = lines[piece]
+        low = start[line[ROW]]
+        high = start[line[ROW] + line[LENGTH_I]]
+        n = high - low
+        for direction in range(2):
+            if direction == 0:
+                S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
+                words, first_word, weights, sums = source_ids, line[SOURCE], forward_weights, forward_sums
+                emission = in_order[:n]
+                nulls = null_forward_posterior[line[COLUMN] : line[COLUMN] + T]
+                for t in range(T):
+                    nulls[t] = null_forward[target_ids[line[TARGET] + t]]
+                by_column(line[ROW], S, T, start, column, begin, order, state)
+                for m in range(n):
+                    in_order[m] = forward[low + order[m]]
+                moves = row_moves[token : token + S] if counting else row_moves
+                exposure = row_exposure
+            else:
+                S, T, token = line[LENGTH_J], line[LENGTH_I], line[COLUMN]
+                words, first_word, weights, sums = target_ids, line[TARGET], reverse_weights, reverse_sums
+                emission = reverse[low:high]
+                nulls = null_reverse_posterior[line[ROW] : line[ROW] + T]
+                for t in range(T):
+                    nulls[t] = null_reverse[source_ids[line[SOURCE] + t]]
+                for t in range(T + 1):
+                    begin[t] = start[line[ROW] + t] - low
+                for k in range(n):
+                    state[k] = column[low + k]
+                moves = column_moves[token : token + S] if counting else column_moves
+                exposure = column_exposure
+            exit_chances(words, first_word, S, weights, sums, bins, low_end, high_end, exits)
+            start_exit = end_chances(S, ends[direction, 0], False, first_link)
+            end_exit = end_chances(S, ends[direction, 1], True, last_link)
+            if n > CROWDED * T:
+                log_likelihood[piece, direction] = rows(
+                    T,
+                    S,
+                    begin,
+                    state,
+                    emission,
+                    nulls,
+                    null,
+                    words,
+                    first_word,
+                    weights,
+                    exits,
+                    first_link,
+                    last_link,
+                    bins,
+                    counting,
+                    space,
+                    start_mass,
+                    beta,
+                    weight_by_state,
+                    moves,
+                    leaving,
+                    first_moves,
+                    final,
+                )
+            else:
+                log_likelihood[piece, direction] = chain(
+                    T,
+                    S,
+                    begin,
+                    state,
+                    emission,
+                    nulls,
+                    null,
+                    words,
+                    first_word,
+                    weights,
+                    exits,
+                    first_link,
+                    last_link,
+                    bins,
+                    negligible,
+                    counting,
+                    alpha,
+                    place,
+                    weight,
+                    start_mass,
+                    past_begin,
+                    past_state,
+                    past_word,
+                    past_position,
+                    past_beta,
+                    past_next,
+                    where,
+                    moves,
+                    leaving,
+                    first_moves,
+                    final,
+                )
+            if direction == 0:
+                for m in range(n):
+                    forward[low + order[m]] = in_order[m]
+            if counting:
+                for s in range(S):
+                    exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
+                count_ends(first_moves[:S], final, last_link, start_exit, end_exit, end_counts[direction])
+
+
+@leaf
+def by_column(row, I, J, start, column, begin, order, state):
+    """The live cells of a piece by column: those of column j are order[begin[j]:begin[j + 1]]; `state` are their rows."""
+    low = start[row]
+    begin[: J + 1] = 0
+    for k in range(low, start[row + I]):
+        begin[column[k] + 1] += 1
+    for j in range(J):
+        begin[j + 1] += begin[j]
+    for i in range(I):  # filled from each column's start; the starts move up by one place
+        for k in range(start[row + i] - low, start[row + i + 1] - low):
+            j = column[low + k]
+            order[begin[j]] = k
+            state[begin[j]] = i
+            begin[j] += 1
+    for j in range(J, 0, -1):
+        begin[j] = begin[j - 1]
+    begin[0] = 0

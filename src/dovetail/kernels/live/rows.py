@@ -1,0 +1,110 @@
+"""The same as kernels.live_hmm.chain by rows of numbers instead of lists: better while most cells are alive."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.dense import forward_backward
+
+SINGLE = 7  # distances up to this have a bin each (models.word_jumps.EDGES), so that their weights lie side by side
+
+
+@kernel
+def jump_table(words, first_word, S, weights, bins, exits, table, transposed):
+    """table[s', s] = probability of a jump from s' to s, by the word at s'; exits[s'] = 1 / the sum of its weights."""
+    middle = len(bins) // 2
+    for before in range(S):
+        word = words[first_word + before]
+        low = max(0, before - SINGLE)
+        high = min(S, before + SINGLE + 1)
+        for s in range(low):
+            table[before, s] = weights[word, bins[middle + s - before]]
+        shift = bins[middle] - before
+        for s in range(low, high):
+            table[before, s] = weights[word, shift + s]
+        for s in range(high, S):
+            table[before, s] = weights[word, bins[middle + s - before]]
+        for s in range(S):
+            table[before, s] *= exits[before]
+    for s in range(S):
+        for before in range(S):
+            transposed[s, before] = table[before, s]
+
+
+@leaf
+def rows(
+    T,
+    S,
+    begin,
+    state,
+    emission,
+    nulls,
+    null,
+    words,
+    first_word,
+    weights,
+    exits,
+    first,
+    last,
+    bins,
+    counting,
+    space,
+    start_mass,
+    beta,
+    weight,
+    moves,
+    leaving,
+    first_moves,
+    final,
+):
+    """One direction of one sentence; see `chain` for the arguments.  `space` has room for three S by S, two T by S."""
+    square = S * S
+    table = space[:square].reshape(S, S)
+    transposed = space[square : 2 * square].reshape(S, S)
+    pairs = space[2 * square : 3 * square].reshape(S, S)
+    cells = space[3 * square : 3 * square + T * S].reshape(T, S)
+    position = space[3 * square + T * S : 3 * square + 2 * T * S].reshape(T, S)
+    jump_table(words, first_word, S, weights, bins, exits, table, transposed)
+    for t in range(T):
+        for s in range(S):
+            cells[t, s] = np.float32(0.0)
+        for m in range(begin[t], begin[t + 1]):
+            cells[t, state[m]] = emission[m]
+    log_likelihood = forward_backward(
+        cells,
+        nulls,
+        null,
+        table,
+        transposed,
+        first[:S],
+        last[:S],
+        position,
+        start_mass,
+        beta,
+        weight,
+        pairs,
+        leaving[:S],
+        first_moves[:S],
+        counting,
+    )
+    for t in range(T):
+        for m in range(begin[t], begin[t + 1]):
+            emission[m] = cells[t, state[m]]
+    if counting:
+        middle = len(bins) // 2
+        for before in range(S):
+            for b in range(moves.shape[1]):
+                moves[before, b] = np.float32(0.0)
+            low = max(0, before - SINGLE)
+            high = min(S, before + SINGLE + 1)
+            for s in range(low):
+                moves[before, bins[middle + s - before]] += pairs[before, s] * table[before, s]
+            shift = bins[middle] - before
+            for s in range(low, high):
+                moves[before, shift + s] = pairs[before, s] * table[before, s]
+            for s in range(high, S):
+                moves[before, bins[middle + s - before]] += pairs[before, s] * table[before, s]
+        for s in range(S):
+            final[s] = position[T - 1, s]
+    return log_likelihood

@@ -1,0 +1,141 @@
+"""What an E-step over live cells leaves for the next one: a count for each, and messages of fertility."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.agreement import softened
+from dovetail.kernels.live.chain import by_column
+from dovetail.kernels.live.messages import NOTABLE, speak
+from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
+
+
+@kernel
+def settle(
+    first,
+    last,
+    lines,
+    source_ids,
+    target_ids,
+    power,
+    keep,
+    start,
+    column,
+    forward,
+    reverse,
+    count,
+    to_forward,
+    to_reverse,
+    null_forward,
+    null_reverse,
+    forward_fertility,
+    reverse_fertility,
+    row_belief,
+    column_belief,
+):
+    """Counts of live cells and messages to them, in place of the last ones, for pieces first..last - 1.
+
+    A link's count is (forward reverse) ** power, or the mean of the two for power 0; NULL's is what its word has left.
+    Counts up to `keep` are not worth remembering.
+    Empty fertility tables mean no messages; the beliefs are each word's posterior over fertilities.
+    """
+    talking = len(forward_fertility) > 0
+    longest = 0
+    most = 0
+    for piece in range(first, last):
+        line = lines[piece]
+        longest = max(longest, line[LENGTH_I], line[LENGTH_J])
+        most = max(most, start[line[ROW] + line[LENGTH_I]] - start[line[ROW]])
+    begin = np.empty(longest + 1, np.int64)
+    order = np.empty(most, np.int64)
+    state = np.empty(most, np.int64)
+    posteriors = np.empty(most, np.float32)
+    messages = np.empty(most, np.float32)
+    chances = np.empty(most, np.float64)
+    others = np.empty(forward_fertility.shape[1], np.float64)
+    for piece in range(first, last):
+        line = lines[piece]
+        I, J, row, left = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
+        for j in range(J):
+            null_forward[left + j] = np.float32(1.0)
+        for i in range(I):
+            rest = np.float32(1.0)
+            for k in range(start[row + i], start[row + i + 1]):
+                if power > 0.0:
+                    value = np.float32(softened(forward[k] * reverse[k], power))
+                else:
+                    value = np.float32(0.5) * (forward[k] + reverse[k])
+                rest -= value
+                null_forward[left + column[k]] -= value
+                count[k] = value if value > keep else np.float32(0.0)
+            null_reverse[row + i] = max(rest, np.float32(0.0))
+        for j in range(J):
+            null_forward[left + j] = max(null_forward[left + j], np.float32(0.0))
+        if talking:
+            low = start[row]
+            high = start[row + I]
+            by_column(row, I, J, start, column, begin, order, state)
+            speak_to_all(
+                J,
+                begin,
+                order,
+                reverse[low:high],
+                to_reverse[low:high],
+                reverse_fertility,
+                target_ids[line[TARGET] : line[TARGET] + J],
+                column_belief[left : left + J],
+                posteriors,
+                messages,
+                chances,
+                others,
+            )
+            for i in range(I + 1):
+                begin[i] = start[row + i] - low
+            for k in range(high - low):
+                order[k] = k
+            speak_to_all(
+                I,
+                begin,
+                order,
+                forward[low:high],
+                to_forward[low:high],
+                forward_fertility,
+                source_ids[line[SOURCE] : line[SOURCE] + I],
+                row_belief[row : row + I],
+                posteriors,
+                messages,
+                chances,
+                others,
+            )
+
+
+@leaf
+def speak_to_all(
+    n_words, begin, order, posterior, message, fertility, words, belief, posteriors, messages, chances, others
+):
+    """Messages of one side's words to their live cells, in place of the last ones.
+
+    Word w's cells are order[begin[w]:begin[w + 1]]; those that are not notable are lumped together.  The last four
+    arrays are scratch space.
+    """
+    for w in range(n_words):
+        n = 0
+        lump = 0.0
+        for m in range(begin[w], begin[w + 1]):
+            k = order[m]
+            if posterior[k] > NOTABLE:
+                posteriors[n] = posterior[k]
+                messages[n] = message[k]
+                n += 1
+            else:
+                lump += posterior[k]
+        told = speak(posteriors, messages, n, lump, fertility[words[w]], chances, others, belief[w])
+        n = 0
+        for m in range(begin[w], begin[w + 1]):
+            k = order[m]
+            if posterior[k] > NOTABLE:
+                message[k] = messages[n]
+                n += 1
+            else:
+                message[k] = told

@@ -1,0 +1,1 @@
+"""Posteriors projected onto constraints (Graça et al. 2010)."""

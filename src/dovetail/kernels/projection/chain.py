@@ -1,0 +1,131 @@
+"""One direction of one sentence for the projection: posteriors, asked for again and again under other multipliers.
+
+The recursions of kernels.hmm, without counts: those are wanted once, after the last pass, and `count_moves` makes them
+from what that pass leaves behind.  `S` counts positions, `T` words; NULLs keep the position.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dovetail.kernels import kernel
+from dovetail.kernels.hmm.dense import NEGLIGIBLE, add_rows, collect_moves, total_of
+
+
+@kernel
+def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, start_mass, beta, weight, whole):
+    """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood, and without `whole` nothing else.
+
+    `emission` (T, S) is overwritten by P(word t is linked to s), `nulls` (T,) by NULL's posteriors.  `position` and
+    `onward` (T, S), emission times beta, and `start_mass` (T,) stay behind for `count_moves`.
+    """
+    T, S = emission.shape
+    p0 = np.float32(null)
+    p1 = np.float32(1.0 - null)
+    log_likelihood = 0.0
+    product = 1.0
+    mass = np.float32(1.0)
+    for t in range(T):
+        for s in range(S):
+            weight[s] = mass * first[s]
+        start_mass[t] = mass
+        if t > 0:
+            add_rows(position[t - 1], table, weight)
+        for s in range(S):
+            weight[s] *= p1 * emission[t, s]
+        skip = p0 * nulls[t]
+        total = skip + total_of(weight[:S])
+        scale = np.float32(1.0) / total
+        skip *= scale
+        if t > 0:
+            for s in range(S):
+                position[t, s] = weight[s] * scale + skip * position[t - 1, s]
+        else:
+            for s in range(S):
+                position[t, s] = weight[s] * scale
+        scale *= p1
+        for s in range(S):
+            onward[t, s] = emission[t, s] * scale
+        nulls[t] = skip
+        mass *= skip
+        product *= total
+        if product < 1e-200 or product > 1e200:  # one logarithm for many words
+            log_likelihood += math.log(product)
+            product = 1.0
+    log_likelihood += math.log(product)
+    if not whole:
+        return log_likelihood
+    for s in range(S):
+        beta[s] = np.float32(1.0)
+    for t in range(T - 1, -1, -1):
+        skip = nulls[t]
+        if t > 0:
+            for s in range(S):
+                emission[t, s] = max(np.float32(0.0), position[t, s] - skip * position[t - 1, s]) * beta[s]
+        else:
+            for s in range(S):
+                emission[t, s] = position[t, s] * beta[s]
+        nulls[t] = max(np.float32(0.0), np.float32(1.0) - total_of(emission[t]))
+        for s in range(S):
+            onward[t, s] *= beta[s]
+        if t > 0:
+            for s in range(S):
+                beta[s] *= skip
+            add_rows(onward[t], transposed, beta)
+    return log_likelihood
+
+
+@kernel
+def words_pass(emission, nulls, link, null):
+    """Posteriors, in place, where each word chooses on its own, a link having the weight `link` and NULL `null`.
+
+    That is IBM Model 1 (both 1), and the HMM while all its jumps weigh the same ((1 - p0) / S and p0): O(T S).
+    Returns the log-likelihood.
+    """
+    T, S = emission.shape
+    a, b = np.float32(link), np.float32(null)
+    log_likelihood = 0.0
+    product = 1.0
+    for t in range(T):
+        total = b * nulls[t] + a * total_of(emission[t])
+        scale = np.float32(1.0) / total
+        nulls[t] *= b * scale
+        scale *= a
+        for s in range(S):
+            emission[t, s] *= scale
+        product *= total
+        if product < 1e-200 or product > 1e200:
+            log_likelihood += math.log(product)
+            product = 1.0
+    return log_likelihood + math.log(product)
+
+
+@kernel
+def count_moves(
+    position, onward, start_mass, table, exits, first, share, moves, leaving, first_moves, jump_counts, start_counts
+):
+    """Add `share` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
+    T, S = position.shape
+    part = np.float32(share)
+    for before in range(S):
+        for s in range(S):
+            moves[before, s] = np.float32(0.0)
+    for s in range(S):
+        first_moves[s] = np.float32(0.0)
+    for t in range(T):
+        for s in range(S):
+            first_moves[s] += part * start_mass[t] * first[s] * onward[t, s]
+        if t > 0:
+            for before in range(S):
+                mass = part * position[t - 1, before]
+                if mass > NEGLIGIBLE:
+                    for s in range(S):
+                        moves[before, s] += mass * onward[t, s]
+    for before in range(S):
+        total = np.float32(0.0)
+        for s in range(S):
+            total += moves[before, s] * table[before, s]
+        leaving[before] = total
+    collect_moves(moves, leaving, table, exits, first_moves, jump_counts, start_counts)

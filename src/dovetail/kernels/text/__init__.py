@@ -1,0 +1,1 @@
+"""Tokens and word types: numbering, co-occurrence, search."""

@@ -1,0 +1,1 @@
+"""The fertility factor: how many links a word takes."""

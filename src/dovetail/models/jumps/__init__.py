@@ -1,0 +1,1 @@
+"""The jump factor: where the next link goes."""
