@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from dovetail import Aligner, Bitext, InputError, read_bitext
-from dovetail.decoding.marks import decoders
+from dovetail.decoding.decoders import decoders
 from dovetail.recipes import recipes
 
 RECORD = Path(__file__).parent / "data" / "same_bytes.jsonl"

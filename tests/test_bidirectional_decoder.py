@@ -333,7 +333,7 @@ def test_the_command_says_when_the_budget_ran_out(text_files):
 
 def test_the_public_exact_decoders_are_functions_whatever_was_imported_before():
     from dovetail.decoding import bidirectional_map, fertility_map
-    from dovetail.decoding.marks import decoders
+    from dovetail.decoding.decoders import decoders
 
     assert all(hasattr(decoder, "before") for decoder in decoders.values())  # imports every one
     assert callable(bidirectional_map)

@@ -27,7 +27,7 @@ from dovetail.alignments.combine import combiners
 from dovetail.alignments.formats import alignment_formats
 from dovetail.cli import COMMANDS, main
 from dovetail.cli.progress import FIELDS, cells, fitting
-from dovetail.decoding.marks import decoders
+from dovetail.decoding.decoders import decoders
 from dovetail.recipes import recipes
 from dovetail.training.monitor import Progress
 

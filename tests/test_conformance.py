@@ -11,7 +11,7 @@ import pytest
 
 from dovetail import Aligner, Bitext, InputError, write_alignments
 from dovetail.alignments.combine import combiners
-from dovetail.decoding.marks import decoders
+from dovetail.decoding.decoders import decoders
 from dovetail.recipes import recipes
 
 DATA = files("dovetail") / "data"

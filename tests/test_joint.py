@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dovetail.kernels.lexicon.collapsed import without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.spelling import fold, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
-from dovetail.kernels.lexicon.collapsed import without
 from dovetail.kernels.live.messages import speak
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 

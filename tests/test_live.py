@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dovetail.kernels.lexicon.collapsed import without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import lay_out
 from dovetail.engines import Threads
 from dovetail.kernels.hmm.word_jumps import bin_counts
-from dovetail.kernels.lexicon.collapsed import without
 from dovetail.kernels.live import chain as live_hmm
 from dovetail.kernels.records import LENGTH_I, ROW, SOURCE
 from dovetail.models import joint as joint_module
@@ -154,7 +154,7 @@ def test_live_cells_have_their_share_of_a_column_or_a_row_and_no_others_do(seed,
     random = np.random.default_rng(seed)
     bitext, shard = text(random)
     (block,) = shard
-    view = shard.workspace().view(block)
+    view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
     live, values = Live.select(shard, block, view, share, ENGINE)
     marked = np.zeros(block.cells, bool)
@@ -177,7 +177,7 @@ def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_re
     random = np.random.default_rng(1)
     _, shard = text(random, pairs=5)
     (block,) = shard
-    view = shard.workspace().view(block)
+    view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
     everything, values = Live.select(shard, block, view, 0.0, ENGINE)
     assert len(everything) == block.cells
@@ -199,7 +199,7 @@ def test_a_link_counts_as_far_as_both_directions_believe_in_it_and_nulls_get_the
     random = np.random.default_rng(2)
     bitext, shard = text(random)
     (block,) = shard
-    view = shard.workspace().view(block)
+    view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0.02, 0.25, (2, block.cells)).astype(np.float32)
     live, values = Live.select(shard, block, view, 0.0, ENGINE)
     joint(random, bitext, power=power).settle(live, values, shard, block, view, ENGINE)
@@ -224,7 +224,7 @@ def test_positions_that_are_forgotten_change_little(seed):
         bitext, shard = text(random, longest=12)
         model = joint(random, bitext)
         (block,) = shard
-        view = shard.workspace().view(block)
+        view = block.view(shard.workspace())
         view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 6).astype(np.float32)
         live, values = Live.select(shard, block, view, 0.03, ENGINE)
         with pytest.MonkeyPatch.context() as patch:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 from dovetail.bitext.shards import lay_out
-from dovetail.decoding.marks import FORWARD, REVERSE, Viterbi
+from dovetail.decoding.decoders import FORWARD, REVERSE, Viterbi
 from dovetail.engines import Threads
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1

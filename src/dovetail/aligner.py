@@ -3,44 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from operator import index
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
-from dovetail.alignments.assemble import assemble, pair_details, sentence_scores
-from dovetail.alignments.combine import combiners
+from dovetail.alignments.assemble import assemble
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.shards import Shard, Slots, lay_out
+from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
-from dovetail.decoding.decode import Wanted, decode
-from dovetail.decoding.marks import EITHER, FORWARD, REVERSE, PosteriorThreshold, decoders
-from dovetail.decoding.tempering import temper
-from dovetail.engines import Threads
+from dovetail.decoding.decode import SINGLE, decode
+from dovetail.decoding.decoders import PosteriorThreshold
+from dovetail.decoding.tempering import Tempering, temper
+from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
 from dovetail.evaluation.curve import Curve, precision_recall_curve
-from dovetail.kernels.records import CELL
 from dovetail.models.constraints import Constraint
 from dovetail.models.fertility.entries import FertilityEntry, fertility_table
-from dovetail.models.hmm import HMM
-from dovetail.models.lexicon.table import Lexicon, Smoothing, WordMap
+from dovetail.models.lexicon.lexicon import Prior
+from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.lexicon.words import WordMap
+from dovetail.models.model import Model
 from dovetail.models.storage import load_model, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
-from dovetail.training.train import Start, trainings
-
-trainings.add_later(
-    "hard-em",
-    "dovetail.decoding.hard_em:train_hard_em",
-    "Monte Carlo EM, then EM that counts only the best alignment, found exactly",
-)
+from dovetail.training.train import Convergence, Start, Task, trainings
 
 CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
@@ -55,36 +48,27 @@ class Aligner:
     [(0, 0), (1, 1)]
 
     `threads` (default: all cores) never changes the result.  Further options override parts of the recipe: `decoder`,
-    `combine`, and everything in `dovetail.recipes.Options`.
+    `combine`, and what the recipe's parts own (`dovetail recipes NAME` lists it).
     """
 
     def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = chosen.with_options(options)
-        self._check_choices()
+        self._choice.check()
         self.seed = index(seed)
-        self.engine = Threads(threads)
+        self.engine: Engine = Threads(threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
-        self.development_areas: list[float] = []  # under the development set's curve, one an iteration
-        self.model: Any = None
+        self.development_areas: list[float] = []  # under the development set's curve, one per iteration
+        self.model: Model | None = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
-        self._bitext: Bitext | None = None  # what was fitted, and its cells: aligning it again needs no look-up
-        self._cells: Shard | None = None
-        self._compact: Any = None
+        self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
+        self._compact: Model | None = None
 
-    def _check_choices(self) -> None:
-        decoder = decoders[self.recipe.decoder]
-        combine = self.recipe.combine or decoder.default_combination
-        if combine == "soft-union":
-            if self.recipe.decoder != "posterior":
-                raise InputError(
-                    f"soft-union needs posteriors, not the decoder {self.recipe.decoder!r}",
-                    remedy="Choose the decoder posterior, or another combination.",
-                )
-        else:
-            combiners[combine]
+    @property
+    def _choice(self) -> Choice:
+        return Choice(self.recipe.decoder, self.recipe.combine, self.recipe.options)
 
     def fit(
         self,
@@ -94,36 +78,49 @@ class Aligner:
         warm_start: Aligner | str | PathLike[str] | None = None,
         dictionary: Mapping[tuple[str, str], float] | None = None,
         constraints: Sequence[Constraint] = (),
+        priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
     ) -> Aligner:
         """Learn the recipe's model from a bitext.
 
         `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
         `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `constraints` are
-        added to the recipe's own.  `development` is a small bitext (or the number of the first pair of this one) and its
-        gold links: EM stops when the area under their precision/recall curve stops rising, and the threshold becomes the
-        one with the lowest AER there.  `progress` is called with a `Progress`; an exception it raises cancels the training.
+        added to the recipe's own, and so are `priors` on the lexicon.  `development` is a small bitext (or the number of the
+        first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
+        and the threshold becomes the one with the lowest AER there.  `progress` is called with a `Progress`; an exception it
+        raises cancels the training.
         """
-        monitor = Monitor(progress, self.recipe.options.tolerance)
-        shard = self._lay_out(bitext)
-        start = self._start(bitext, shard, warm_start, dictionary)
-        if constraints and self.recipe.training != "constrained":
+        monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
+        train = trainings[self.recipe.training]
+        if constraints and not train.takes_constraints:
             raise InputError(
                 f"the recipe {self.recipe.name} takes no constraints",
                 remedy="Choose hmm-constrained, hmm-bijective, hmm-symmetric, or the same of ibm1.",
             )
-        watched = None if development is None else self._development(bitext, *development)
-        watch = None if watched is None else Development(lambda model: watched(model).area)
-        start = replace(start, bitext=bitext, constraints=tuple(constraints), watch=watch, seed=self.seed)
-        model = trainings[self.recipe.training](
-            self.recipe.model, shard, start, self.recipe.options, self.engine, monitor
+        shard = self._lay_out(bitext)
+        curve = None if development is None else self._development(bitext, *development)
+        watch = Development(None if curve is None else lambda model: curve(model).area)
+        task = Task(
+            self.recipe.model,
+            [shard],
+            bitext,
+            self.recipe.options,
+            self.engine,
+            monitor,
+            self._start(bitext, warm_start, dictionary),
+            self.seed,
+            tuple(constraints),
+            tuple(priors),
+            watch,
         )
+        model = train(task)
         self.model, self._compact = model, None
-        self.development_areas = [] if watch is None else watch.areas
-        if watched is not None:
-            best = np.array([min(1.0, watched(model).best_threshold("aer"))])
-            self.recipe = self.recipe.with_options({"threshold": float(temper(best, self.recipe.options.temper)[0])})
-        self._bitext, self._cells = bitext, shard
+        self.development_areas = watch.areas
+        if curve is not None:
+            best = np.array([min(1.0, curve(model).best_threshold("aer"))])
+            tempered = float(temper(best, self.recipe.options.of(Tempering).temper)[0])
+            self.recipe = self.recipe.with_options({"threshold": tempered})
+        self._fitted = bitext, shard
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
         self.history = monitor.history
@@ -131,23 +128,23 @@ class Aligner:
 
     def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
-        self._require_model()
         monitor = Monitor(progress)
-        if bitext is self._bitext and self._cells is not None:
-            monitor.begin("align", 1, len(self._cells.pieces))
-            model = self._decodable(self.model, bitext, self._cells)
-            result = self._align_cells(bitext, self._cells, model, monitor)
-            result.text = bitext.text
-            return result
-        monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
-        words = self._words(bitext)
-        parts = []
-        for first in range(0, len(bitext), CHUNK_PAIRS):
-            part = bitext.part(first, min(first + CHUNK_PAIRS, len(bitext)))
-            shard = self._lay_out(part)
-            model = self._decodable(self._transferred(shard, words), part, shard)
-            parts.append(self._align_cells(part, shard, model, monitor))
-        result = Alignments.concatenate(parts)
+        if self._fitted is not None and bitext is self._fitted[0]:
+            shard = self._fitted[1]
+            monitor.begin("align", 1, len(shard.pieces))
+            result = self._align(self._trained(), bitext, shard, monitor)
+        else:
+            compact = self._compacted()
+            monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
+            words = self._words(bitext)
+
+            def align_part(part: Bitext) -> Alignments:
+                shard = self._lay_out(part)
+                return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
+
+            starts = range(0, len(bitext), CHUNK_PAIRS)
+            parts = (bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts)
+            result = Alignments.concatenate(list(self.engine.map(align_part, parts)))
         result.text = bitext.text  # only to show the words in a notebook
         return result
 
@@ -158,44 +155,28 @@ class Aligner:
     def posteriors(self, source: str | Sequence[str], target: str | Sequence[str]) -> np.ndarray:
         """Link probabilities (I, J) of one pair: the mean of the two directions', tempered as the recipe says."""
         forward, reverse = self.directional_posteriors(source, target)
-        return temper((forward + reverse) / 2, self.recipe.options.temper)
+        return temper((forward + reverse) / 2, self.recipe.options.of(Tempering).temper)
 
     def directional_posteriors(
         self, source: str | Sequence[str], target: str | Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """P(a_j = i) and P(b_i = j), both (I, J), of one pair."""
-        self._require_model()
+        compact = self._compacted()
         pair = self._one_pair(source, target)
-        I, J = pair.lengths[0]
-        result = np.zeros((2, I, J), np.float32)
         shard = self._lay_out(pair)
-        words = self._words(pair)
-        model = self._decodable(self._transferred(shard, words), pair, shard)
-        work = shard.workspace()
-        pieces = shard.pieces
-        for block in shard:
-            view = block.view(work)
-            model.lexicon.gather(shard, block, view, self.engine)
-            model.posteriors(shard, block, view, self.engine)
-            for p, line in zip(range(block.first, block.last), block.lines, strict=True):
-                shape = pieces.source_length[p], pieces.target_length[p]
-                (low, high), j0, i0 = pieces.target_core[p], pieces.target_offset[p], pieces.source_offset[p]
-                for direction, values in enumerate((view.forward, view.reverse)):
-                    values = values[line[CELL] : line[CELL] + shape[0] * shape[1]].reshape(shape)
-                    result[direction, i0 : i0 + shape[0], j0 + low : j0 + high] = values[:, low:high]
-        return result[0], result[1]
+        model = _transferred(compact, shard, self._words(pair), self.engine)
+        return posterior_matrices(self._decodable(model, pair, shard), pair, shard, self.engine.pool)
 
     def fertilities(self, direction: str = "forward", minimum: int = 1) -> list[FertilityEntry]:
         """How many links each word takes, for models with fertility: words by how often they were seen.
 
         `direction` forward: of source words; reverse: of target words.  Words seen less often than `minimum` are left out.
         """
-        self._require_model()
-        return fertility_table(self._compacted(), (self.source_vocabulary, self.target_vocabulary), direction, minimum)
+        vocabularies = self.source_vocabulary, self.target_vocabulary
+        return fertility_table(self._compacted(), vocabularies, direction, minimum)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""
-        self._require_model()
         save_model(
             path,
             self._compacted(),
@@ -209,21 +190,28 @@ class Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
         model, source, target, about = load_model(path)
         try:
-            recipe, seed = Recipe.from_dict(about["recipe"]), about["seed"]
+            recipe, seed = Recipe.from_dict({**about["recipe"], "model": about["model"]}), about["seed"]
             text_options = TextOptions.from_dict(about["text"])
         except (KeyError, TypeError) as error:
             raise InputError(
                 f"the model was saved by another version of dovetail ({error})", path=path, remedy="Train it again."
             ) from error
-        aligner = cls(recipe, seed=seed, threads=threads, **options)
+        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads)
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
         aligner.text_options = text_options
         return aligner
 
-    def _require_model(self) -> None:
+    def _trained(self) -> Model:
         if self.model is None:
             raise InputError("this aligner has no model yet", remedy="Call fit first, or load a saved model.")
+        return self.model
+
+    def _compacted(self) -> Model:
+        if self._compact is None:
+            model = self._trained()
+            self._compact = model.with_lexicon(model.lexicon.compact())
+        return self._compact
 
     def _one_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Bitext:
         return Bitext.from_pairs([(source, target)], options=self.text_options)
@@ -233,38 +221,16 @@ class Aligner:
         return WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary, self.text_options.normaliser)
 
     def _lay_out(self, bitext: Bitext) -> Shard:
-        source, target = bitext.source, bitext.target
-        return lay_out(
-            source.ids,
-            source.offsets,
-            target.ids,
-            target.offsets,
-            len(source.vocabulary),
-            len(target.vocabulary),
-            self.engine,
-        )
+        return shard_of(bitext, self.engine.pool)
 
-    def _compacted(self) -> Any:
-        if self._compact is None:
-            self._compact = self.model.with_lexicon(self.model.lexicon.compact())
-        return self._compact
+    def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
+        return model.for_decoding(self.recipe.options, self.seed, bitext, shard)
 
-    def _transferred(self, shard: Shard, words: WordMap) -> Any:
-        compact = self._compacted()
-        moved = compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, self.engine))
-        return _for_words(moved, words, (self.source_vocabulary, self.target_vocabulary))
+    def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
+        decodable = self._decodable(model, bitext, shard)
+        return align_shard(decodable, bitext, shard, self._choice, self.engine.pool, monitor.worked)
 
-    def _decodable(self, model: Any, bitext: Bitext, shard: Shard) -> Any:
-        """The model as decoders see it: one with constraints is bound to this text, or goes without them."""
-        if hasattr(model, "with_options"):
-            model = model.with_options(self.recipe.options, self.seed)
-        if not hasattr(model, "for_decoding"):
-            return model
-        if not self.recipe.options.project_decoding:
-            return model.unconstrained()
-        return model.for_decoding(bitext, shard)
-
-    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Any], Curve]:
+    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Model], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
         text = bitext.part(where, where + len(gold)) if isinstance(where, int) else where
         if len(text) != len(gold):
@@ -275,13 +241,12 @@ class Aligner:
         shard = self._lay_out(text)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
 
-        def curve(model: Any) -> Curve:
-            compact = model.lexicon.compact()
-            moved = model.with_lexicon(compact.transfer(shard.slots, words, self.engine))
-            moved = _for_words(moved, words, (bitext.source.vocabulary, bitext.target.vocabulary))
-            moved = self._decodable(moved, text, shard)
-            wanted = [Wanted(EITHER, 0.5)]
-            (links,), _ = decode(moved, shard, PosteriorThreshold(CANDIDATE), wanted, self.engine, Monitor())
+        def curve(model: Model) -> Curve:
+            moved = _transferred(model.with_lexicon(model.lexicon.compact()), shard, words, self.engine)
+            decodable, decoder = self._decodable(moved, text, shard), PosteriorThreshold(CANDIDATE)
+            (links,), _ = decode(
+                decodable, shard, decoder, [SINGLE["soft-union"]], self.engine.pool, lambda pieces: None
+            )
             return precision_recall_curve(assemble(links, shard.pieces, text.source.lengths, text.target.lengths), gold)
 
         return curve
@@ -289,55 +254,25 @@ class Aligner:
     def _start(
         self,
         bitext: Bitext,
-        shard: Shard,
         warm_start: Aligner | str | PathLike[str] | None,
         dictionary: Mapping[tuple[str, str], float] | None,
     ) -> Start:
-        other, words, jumps, warm = None, None, None, None
-        if warm_start is not None:
-            other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
-            other._require_model()
-            words = other._words(bitext)
-            jumps = other.model.jumps if isinstance(other.model, HMM) else None
-            warm = partial(other._transferred, shard, words)
         entries = _dictionary_entries(bitext, dictionary or {})
+        if warm_start is None:
+            return Start(lambda slots: TableLexicon.uniform(slots).primed_by_dictionary(entries))
+        other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
+        compact, words = other._compacted(), other._words(bitext)
 
-        def lexicon(slots: Slots) -> Lexicon:
-            first = Lexicon.uniform(slots, Smoothing())
-            if other is not None and words is not None:
-                first = first.primed_by(other._compacted().lexicon, words, self.engine)
+        def lexicon(slots: Slots) -> TableLexicon:
+            first = TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
             return first.primed_by_dictionary(entries)
 
-        return Start(lexicon, (bitext.source.vocabulary, bitext.target.vocabulary), jumps, warm=warm)
+        return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
 
-    def _align_cells(self, bitext: Bitext, shard: Shard, model: Any, monitor: Monitor) -> Alignments:
-        kind = decoders[self.recipe.decoder]
-        decoder = kind.of(self.recipe.options)
-        combine = self.recipe.combine or kind.default_combination
-        lengths = bitext.source.lengths, bitext.target.lengths
-        single = {
-            "soft-union": Wanted(EITHER, 0.5),
-            "forward": Wanted(FORWARD, 0.0),
-            "reverse": Wanted(REVERSE, 1.0),
-        }
-        if combine in single:
-            wanted = [single[combine]]
-            if combine != "soft-union" and hasattr(decoder, "only"):
-                decoder.only = combine
-        else:
-            both = np.uint8(FORWARD | REVERSE)
-            wanted = [single["forward"], single["reverse"], Wanted(both, 0.0), Wanted(both, 1.0)]
-        found, scores = decode(model, shard, decoder, wanted, self.engine, monitor)
-        sets = [assemble(links, shard.pieces, *lengths) for links in found]
-        result = sets[0] if combine in single else combiners[combine](sets[0], sets[1], (sets[2], sets[3]))
-        result.probability = temper(result.probability, self.recipe.options.temper)
-        totals = sentence_scores(scores, shard.pieces, len(bitext))
-        result.details = {
-            "score_forward": totals[:, 0],
-            "score_reverse": totals[:, 1],
-            **pair_details(getattr(decoder, "details", {}), shard.pieces, len(bitext)),
-        }
-        return result
+
+def _transferred(compact: Model, shard: Shard, words: WordMap, engine: Engine) -> Model:
+    """The model for the words of another text."""
+    return compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, engine.pool)).for_words(words)
 
 
 def _dictionary_entries(bitext: Bitext, dictionary: Mapping[tuple[str, str], float]) -> list[tuple[int, int, float]]:
@@ -351,8 +286,3 @@ def _dictionary_entries(bitext: Bitext, dictionary: Mapping[tuple[str, str], flo
             )
     numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
     return [entry for entry in numbers if min(entry[:2]) >= 0]
-
-
-def _for_words(model: Any, words: WordMap, known: tuple[Vocabulary, Vocabulary]) -> Any:
-    """A model with parameters for each word, besides the lexicon's, takes them along to another text."""
-    return model.for_words(words, words.vocabularies, known) if hasattr(model, "for_words") else model

@@ -1,7 +1,7 @@
 """Where every cell of every pair finds its lexicon entry: slots for word types, ranks for tokens, blocks for the work.
 
 A *cell* is a (source token, target token) pair of one piece, a *slot* a pair of word types that co-occur.  Slots lie in
-rows, one row a source word; a cell keeps only its rank within the row (two bytes), so that a corpus of a million pairs
+rows, one row per source word; a cell keeps only its rank within the row (two bytes), so that a corpus of a million pairs
 fits in little more than a gigabyte:  slot = row_start[source word] + rank.
 """
 
@@ -13,12 +13,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.windows import Windows, cut
-from dovetail.engines import Threads
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
 from dovetail.kernels.text import cooccurrence as kernels
+from dovetail.pool import Pool
 
 BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
+SLOT_TASK = 1 << 21  # slots of one task
 TASKS = 16  # parts that a block is divided into, for any number of threads
 
 
@@ -36,6 +38,23 @@ class Slots:
     @property
     def n_sources(self) -> int:
         return len(self.row_start) - 1
+
+    @property
+    def source(self) -> np.ndarray:
+        """The source word of each slot."""
+        return np.repeat(np.arange(self.n_sources), np.diff(self.row_start))
+
+    def kept(self, used: np.ndarray) -> tuple[Slots, np.ndarray]:
+        """Only the slots that `used` marks, rows sorted by target word; and their old numbers."""
+        kept = np.flatnonzero(used)
+        rows = self.source[kept]
+        kept = kept[np.argsort(rows * np.int64(self.n_targets) + self.target[kept], kind="stable")]
+        row_start = _cumulative(np.bincount(rows, minlength=self.n_sources))
+        return Slots(row_start, self.target[kept], self.n_targets), kept
+
+    def runs(self) -> list[tuple[int, int]]:
+        """Runs of source words with about SLOT_TASK slots each."""
+        return slot_runs(self.row_start)
 
 
 @dataclass(frozen=True)
@@ -56,6 +75,7 @@ class Block:
     word_tasks: list[np.ndarray]
     tasks: list[tuple[int, int]]
     columns: int
+    longest: int  # tokens of the longest side of any piece of the shard: the size of the kernels' scratch space
 
     @property
     def lines(self) -> np.ndarray:
@@ -95,10 +115,8 @@ class Shard:
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest side of any piece: the size of the kernels' scratch space."""
-        if not len(self.pieces):
-            return 0
-        return int(max(self.pieces.source_length.max(), self.pieces.target_length.max()))
+        """Tokens of the longest side of any piece."""
+        return self.blocks[0].longest if self.blocks else 0
 
     @property
     def total(self) -> int:
@@ -112,7 +130,7 @@ class Shard:
         )
         return Workspace(*(np.empty(size, np.float32) for size in (cells, cells, columns, rows)))
 
-    def picked(self, pieces: np.ndarray, engine: Threads) -> Shard:
+    def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
 
         def packed(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -121,10 +139,17 @@ class Shard:
 
         source = packed(self.source_ids, self.pieces.source_start, self.pieces.source_length)
         target = packed(self.target_ids, self.pieces.target_start, self.pieces.target_length)
-        return lay_out(*source, *target, self.slots.n_sources, self.slots.n_targets, engine)
+        return lay_out(*source, *target, self.slots.n_sources, self.slots.n_targets, pool)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
+
+
+def shard_of(bitext: Bitext, pool: Pool) -> Shard:
+    """A bitext, laid out."""
+    source, target = bitext.source, bitext.target
+    sizes = len(source.vocabulary), len(target.vocabulary)
+    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool)
 
 
 def lay_out(
@@ -134,7 +159,7 @@ def lay_out(
     target_offsets: np.ndarray,
     n_sources: int,
     n_targets: int,
-    engine: Threads,
+    pool: Pool,
     block_cells: int = BLOCK_CELLS,
 ) -> Shard:
     """Cut a packed bitext into pieces, give every co-occurring pair of types a slot and every cell its rank.
@@ -157,28 +182,26 @@ def lay_out(
     bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
     rank = np.empty(piece_cell[-1], np.uint16)
 
+    tokens = kernels.Tokens(
+        order,
+        word_starts,
+        row_piece,
+        piece_row,
+        piece_cell,
+        pieces.target_start,
+        pieces.target_length,
+        target_ids,
+    )
+
     def rank_words(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        return kernels.rank_cells(
-            first,
-            last,
-            order,
-            word_starts,
-            row_piece,
-            piece_row,
-            piece_cell,
-            pieces.target_start,
-            pieces.target_length,
-            target_ids,
-            n_targets,
-            int(bound[first:last].sum()),
-            rank,
-        )
+        return kernels.rank_cells(first, last, tokens, n_targets, int(bound[first:last].sum()), rank)
 
     cuts = _equal_shares(cells_of_word + bound // 4, max(TASKS, int(bound.sum() >> 24)))
-    found = engine.map(rank_words, cuts)
+    found = pool.map(rank_words, cuts)
     row_start = _cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
     target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
 
+    longest = int(max(pieces.source_length.max(initial=0), pieces.target_length.max(initial=0)))
     blocks = []
     for first, last in _blocks(piece_cell, block_cells):
         rows = slice(piece_row[first], piece_row[last])
@@ -204,9 +227,18 @@ def lay_out(
                 row_piece[rows] - np.int32(first),
                 words[rows],
                 int(columns.stop - columns.start),
+                longest,
             )
         )
     return Shard(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
+
+
+def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
+    """Runs of rows with about SLOT_TASK entries each."""
+    edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + SLOT_TASK, SLOT_TASK))
+    edges = np.unique(np.minimum(edges, len(row_start) - 1))
+    edges[-1] = len(row_start) - 1
+    return [(int(low), int(high)) for low, high in pairwise(edges)]
 
 
 def _cumulative(lengths: np.ndarray) -> np.ndarray:
@@ -228,7 +260,13 @@ def _blocks(piece_cell: np.ndarray, block_cells: int) -> list[tuple[int, int]]:
 
 
 def _block(
-    run: tuple[int, int], pieces: Pieces, ranks: Ranks, row_piece: np.ndarray, words: np.ndarray, columns: int
+    run: tuple[int, int],
+    pieces: Pieces,
+    ranks: Ranks,
+    row_piece: np.ndarray,
+    words: np.ndarray,
+    columns: int,
+    longest: int,
 ) -> Block:
     order, starts = kernels.sort_by_word(words, int(words.max(initial=-1)) + 1)
     I, J = pieces.lines[:, LENGTH_I], pieces.lines[:, LENGTH_J]
@@ -236,7 +274,7 @@ def _block(
     shares = _equal_shares(np.diff(cells_before[starts]), TASKS)
     cost = I * J * (I + J + 16)  # both directions of an HMM, and what every cell costs anyway
     word_tasks = [order[starts[low] : starts[high]] for low, high in shares]
-    return Block(*run, pieces, ranks, row_piece, order, word_tasks, _equal_shares(cost, TASKS), columns)
+    return Block(*run, pieces, ranks, row_piece, order, word_tasks, _equal_shares(cost, TASKS), columns, longest)
 
 
 def _equal_shares(cost: np.ndarray, shares: int) -> list[tuple[int, int]]:

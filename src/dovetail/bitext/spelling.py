@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,7 @@ from dovetail.kernels.lexicon import stems as kernels
 LONGEST_WORD = 64  # letters compared; longer words are cut, since the comparison is quadratic
 
 
-@dataclass(frozen=True)
-class Letters:
+class Letters(NamedTuple):
     """Words as folded letters: word w is `codes[offsets[w]:offsets[w + 1]]`.
 
     `plain[w]` if it has a letter and no digit, `unspaced[w]` if it has one of a script whose words are a few characters

@@ -44,7 +44,7 @@ def recipe_names() -> list[str]:
 
 
 def decoder_names() -> list[str]:
-    from dovetail.decoding.marks import decoders
+    from dovetail.decoding.decoders import decoders
 
     return list(decoders)
 

@@ -15,7 +15,7 @@ def recipes(as_json: bool) -> None:
     from dovetail.alignments.formats import alignment_formats
     from dovetail.bitext.readers import bitext_formats
     from dovetail.bitext.tokenize import tokenizers
-    from dovetail.decoding.marks import decoders
+    from dovetail.decoding.decoders import decoders
     from dovetail.recipes import PRESETS
     from dovetail.recipes import recipes as known
 

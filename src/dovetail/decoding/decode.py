@@ -1,18 +1,19 @@
-"""From a model and cells to links: block after block, one decoder, the wanted sets of links."""
+"""From a model and a shard to links: block after block, one decoder, the wanted sets of links."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.bitext.shards import Shard
-from dovetail.decoding.marks import Decoder
-from dovetail.engines import Threads
+from dovetail.decoding.decoders import EITHER, FORWARD, REVERSE, Decoder
+from dovetail.decoding.evidence import Evidence
 from dovetail.kernels.links import collect as kernels
-from dovetail.training.monitor import Monitor
+from dovetail.models.model import Model, Worked
+from dovetail.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,21 @@ class Wanted:
     weight: float
 
 
-@dataclass
-class Links:
+# The links of a single set, by the name of the combination; any other combination wants those of BOTH.
+SINGLE = {
+    "soft-union": Wanted(EITHER, 0.5),
+    "forward": Wanted(FORWARD, 0.0),
+    "reverse": Wanted(REVERSE, 1.0),
+}
+BOTH = (
+    SINGLE["forward"],
+    SINGLE["reverse"],
+    Wanted(np.uint8(FORWARD | REVERSE), 0.0),  # either direction's links with the forward direction's probabilities,
+    Wanted(np.uint8(FORWARD | REVERSE), 1.0),  # and with the reverse direction's
+)
+
+
+class Links(NamedTuple):
     """Links of all pieces in order: `numbers` of each piece, positions relative to the piece, probabilities."""
 
     numbers: np.ndarray
@@ -33,45 +47,35 @@ class Links:
     probability: np.ndarray
 
     @classmethod
-    def concatenate(cls, parts: list[tuple[np.ndarray, ...]]) -> Links:
+    def concatenate(cls, parts: Sequence[tuple[np.ndarray, ...]]) -> Links:
         if not parts:
             return cls(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float32))
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def decode(
-    model: Any, shard: Shard, decoder: Decoder, wanted: Sequence[Wanted], engine: Threads, monitor: Monitor
+    model: Model, shard: Shard, decoder: Decoder, wanted: Sequence[Wanted], pool: Pool, worked: Worked
 ) -> tuple[list[Links], np.ndarray]:
-    """The wanted sets of links, and log-likelihoods (pieces, 2)."""
+    """The wanted sets of links, and scores (pieces, 2)."""
     work = shard.workspace()
     marks = np.empty(max((block.cells for block in shard), default=0), np.uint8)
     found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in wanted]
     scores = []
     for block in shard:
-        view, marked = block.view(work), marks[: block.cells]
+        marked = marks[: block.cells]
         marked[:] = 0
-        model.lexicon.gather(shard, block, view, engine)
-        decoder.before(model, shard, block, view, marked, engine)
-        scores.append(model.posteriors(shard, block, view, engine)[0])
-        decoder.after(model, shard, block, view, marked, engine)
-        source_core = shard.pieces.source_core[block.first : block.last]
-        target_core = shard.pieces.target_core[block.first : block.last]
+        evidence = Evidence(model, shard, block, block.view(work), pool)
+        decoder.mark(evidence, marked)
+        run = slice(block.first, block.last)
+        cores = shard.pieces.source_core[run], shard.pieces.target_core[run]
+        posteriors, lines = evidence.posteriors(), block.lines  # for the links' probabilities
         for want, parts in zip(wanted, found, strict=True):
 
             def task(first: int, last: int, want: Wanted = want) -> tuple[np.ndarray, ...]:
-                return kernels.collect(
-                    first,
-                    last,
-                    block.lines,  # noqa: B023 (the tasks end before the next block)
-                    source_core,  # noqa: B023
-                    target_core,  # noqa: B023
-                    marked,  # noqa: B023
-                    want.mark,
-                    view.forward,  # noqa: B023
-                    view.reverse,  # noqa: B023
-                    want.weight,
-                )
+                # the tasks end before the next block
+                return kernels.collect(first, last, lines, *cores, marked, want.mark, posteriors, want.weight)  # noqa: B023
 
-            parts.extend(engine.map(task, block.tasks))
-        monitor.worked(block.last - block.first)
+            parts.extend(pool.map(task, block.tasks))
+        scores.append(evidence.scores)
+        worked(block.last - block.first)
     return [Links.concatenate(parts) for parts in found], np.concatenate(scores) if scores else np.zeros((0, 2))

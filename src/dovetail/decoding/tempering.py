@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
+
+from dovetail.options import Options, option
+
+
+@dataclass(frozen=True)
+class Tempering(Options):
+    """For a model that is too sure of itself; thresholds speak of tempered probabilities."""
+
+    temper: float = option(
+        1.0, at_least=0.05, at_most=20.0, help="the power to which the odds of probabilities above one half are raised"
+    )
 
 
 def temper(probability: np.ndarray, power: float) -> np.ndarray:

@@ -1,74 +1,31 @@
-"""Threads on this machine.  Kernels hold no interpreter lock, so threads are enough to use every core."""
+"""Shards one after another on this machine, threads within each."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-T = TypeVar("T")
+from dovetail.bitext.shards import Shard
+from dovetail.engines.engine import A, B, Engine
+from dovetail.models.model import Learner, Memory, Statistics, Worked
+from dovetail.pool import Pool
 
 
-class Threads:
-    """Runs one function over many tasks; answers come back in the order of the tasks, whoever ran them.
-
-    What a task is never depends on the number of threads: that is what keeps the answer the same for any number.
-    """
-
+class Threads(Engine):
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = max(1, threads if threads is not None else usable_cores())
-        self._pool: ThreadPoolExecutor | None = None
-        self._process = 0
+        self.pool = Pool(threads)
 
-    @property
-    def pool(self) -> ThreadPoolExecutor:
-        """Made in each process anew: a fork has none of its parent's threads."""
-        if self._pool is None or self._process != os.getpid():
-            self._pool, self._process = ThreadPoolExecutor(self.threads, "dovetail"), os.getpid()
-        return self._pool
+    def sum(
+        self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked
+    ) -> tuple[Statistics, list[Memory]]:
+        total: Statistics | None = None
+        kept = []
+        for shard, known in zip(corpus, memory, strict=True):
+            statistics, remembered = model.expect(shard, known, self.pool, worked)
+            total = statistics if total is None else total + statistics
+            kept.append(remembered)
+        if total is None:
+            raise ValueError("a corpus has at least one shard")
+        return total, kept
 
-    def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
-        """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised.
-
-        Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
-        midst of a kernel's return can bring the interpreter down.
-        """
-        work = list(tasks)
-        if not work:
-            return []
-        if self.threads == 1:
-            return self._in_turn(function, work)
-        futures = [self.pool.submit(function, *task) for task in work]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-        finally:
-            for future in futures:  # nothing left to cancel unless a task failed or the user interrupted
-                future.cancel()
-        return [future.result() for future in futures]
-
-    def _in_turn(self, function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
-        stopped = False
-
-        def run() -> list[T]:
-            answers = []
-            for task in work:
-                if stopped:
-                    break
-                answers.append(function(*task))
-            return answers
-
-        try:
-            return self.pool.submit(run).result()
-        finally:
-            stopped = True  # by an interruption, else there is nothing left to stop
-
-    def __repr__(self) -> str:
-        return f"Threads({self.threads})"
-
-
-def usable_cores() -> int:
-    """Cores this process may run on, which a container may have made fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    def map(self, function: Callable[[A], B], parts: Iterable[A]) -> Iterator[B]:
+        return map(function, parts)

@@ -58,3 +58,10 @@ class Workspace(NamedTuple):
 
     def copy(self) -> Workspace:
         return Workspace(*(values.copy() for values in self))
+
+
+class JumpSums(NamedTuple):
+    """Expected moves and exposure of both directions, by distance and, for first links, by position."""
+
+    jump: np.ndarray  # float64 (2 directions, 2, distances)
+    start: np.ndarray  # float64 (2 directions, 2, positions)

@@ -1,250 +1,341 @@
-"""The flagship's model: two HMMs that share one collapsed lexicon, with word-dependent jumps and fertility."""
+"""The flagship's model: two HMMs that share one counted lexicon, with word-dependent jumps and fertility."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
-from dovetail.engines import Threads
+from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm import word_jumps as kernels
-from dovetail.kernels.live import chain as hmm_kernels
+from dovetail.kernels.live import chain as chain_kernels
 from dovetail.kernels.live import settle as settle_kernels
-from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
+from dovetail.kernels.live.records import Beliefs, Counts, Jumps, TokenMoves, Values
+from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Workspace
 from dovetail.models.fertility.beliefs import CategoricalFertility
-from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bin_limits, bins_of
-from dovetail.models.lexicon.counted import CollapsedCounts, CollapsedLexicon
-from dovetail.models.lexicon.table import check_shapes
-from dovetail.models.live import Live, LiveValues
+from dovetail.models.hmm import HMMStage
+from dovetail.models.ibm1 import IBM1Stage
+from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
+from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts
+from dovetail.models.live import Live
+from dovetail.models.model import Model, Moves, Worked
+from dovetail.options import Options, option
+from dovetail.pool import Pool
 
 KEEP = 1e-3  # a smaller count is not worth remembering
 NEGLIGIBLE = 1e-3  # a position of the chain with less of the probability is forgotten
-GENEROUS = 0.3  # where emissions choose live cells, without jumps, they ask for this part of the share
+GENEROUS = 0.3  # where emissions choose live cells, without jumps, they ask for this part of `share`
+SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
-class Moves:
-    """Expected moves out of each token of one side by bin, and exposure per unit of weight."""
+class JointOptions(Options):
+    """How the two directions and the factors work together."""
 
-    by_bin: np.ndarray  # float32 (tokens, bins)
-    exposure: np.ndarray  # float32 (tokens,)
+    null: float = option(0.3, above=0.0, below=1.0, help="p0, the probability that a word is NULL's")
+    agreement_power: float = option(
+        0.75, at_least=0.0, at_most=1.0, help="how hard both directions must agree: 1 the product, 0 the mean of both"
+    )
+    jump_strength: float = option(
+        25.0, at_least=0.0, help="moves after which a word's own jumps weigh as much as all words' (0: all the same)"
+    )
+    largest_fertility: int = option(4, at_least=0, at_most=20, help="numbers of links told apart (0: no fertility)")
+    share: float = option(
+        0.03,
+        at_least=0.0,
+        at_most=1.0,
+        help="part of its row's or column's probability that keeps a cell alive (0: all)",
+    )
+    leave_one_out: bool = option(True, help="whether a cell's own count is taken out before the cell is scored")
 
-    @classmethod
-    def room(cls, tokens: int) -> Moves:
-        return cls(np.empty((tokens, BINS), np.float32), np.empty(tokens, np.float32))
+
+@dataclass(frozen=True)
+class Phase:
+    """What the next iteration does besides its E- and M-step.
+
+    `anew`: live cells are chosen by emissions; those that were live before take along what is known of them.  `moving`:
+    jumps and fertilities learn, not the lexicon alone.  `narrowing`: the lexicon keeps only slots with a live cell.
+    """
+
+    anew: bool = False
+    moving: bool = True
+    narrowing: bool = False
 
 
 @dataclass
-class JointCounts:
-    """What an E-step leaves for the M-step."""
+class Narrow:
+    """The lexicon with all its slots, and which of them have a live cell: nine in ten are hopeless, and every M-step would
+    go through them."""
 
-    lexicon: CollapsedCounts
-    jumps: tuple[np.ndarray, np.ndarray]  # float64 (words, 2, bins) of source and of target words
+    whole: CountedLexicon
+    used: np.ndarray
+
+
+@dataclass
+class LiveMemory:
+    """What a shard remembers: its blocks' live cells, and whether their slots are those of the narrowed lexicon."""
+
+    cells: list[Live]
+    narrow: bool
+
+
+@dataclass
+class JointStatistics:
+    """Links, jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences.
+
+    Of several shards, all but the links are added in the order of the shards.
+    """
+
+    lexicon: LinkCounts
+    jumps: tuple[np.ndarray, np.ndarray]
     ends: np.ndarray  # float64 (directions, start and end, counts and exposure, positions)
-    fertility: tuple[np.ndarray, np.ndarray]  # float64 (words, K + 1)
+    fertility: tuple[np.ndarray, np.ndarray]
     log_likelihood: np.ndarray
 
+    def __add__(self, other: JointStatistics) -> JointStatistics:
+        return JointStatistics(
+            self.lexicon + other.lexicon,
+            (self.jumps[0] + other.jumps[0], self.jumps[1] + other.jumps[1]),
+            self.ends + other.ends,
+            (self.fertility[0] + other.fertility[0], self.fertility[1] + other.fertility[1]),
+            self.log_likelihood + other.log_likelihood,
+        )
+
 
 @dataclass
-class JointHMM:
+class JointHMM(Model):
     """Both directions' HMMs: p(i | i', word) t(f | e) phi(count | word), NULLs keep the position.
 
-    Fertility enters as messages to cells (kernels.fertility_messages); the two directions meet in the counts,
+    Fertility enters as messages to cells (kernels.live.messages); the two directions meet in the counts,
     (forward reverse) ** power.  Cells with less than `share` of the probability of both their row and their column are
     left out of all this.
     """
 
-    lexicon: CollapsedLexicon
+    lexicon: CountedLexicon
     jumps: tuple[WordJumps, WordJumps]
     fertility: tuple[CategoricalFertility, CategoricalFertility] | None
     null: float = 0.15
     power: float = 0.75
     share: float = 0.03
+    jump_strength: float = 25.0
+    leave_one_out: bool = True
+    phase: Phase = field(default_factory=Phase)
+    narrow: Narrow | None = None
 
     name = "joint-hmm"
-    path = "joint"
-    lexicon_type = CollapsedLexicon
+    lexicon_type = CountedLexicon
+    options = (IBM1Stage, HMMStage, FormPriors, JointOptions)
 
-    def zero_counts(self, shard: Shard) -> JointCounts:
+    def expect(
+        self, shard: Shard, memory: LiveMemory | None, pool: Pool, worked: Worked
+    ) -> tuple[JointStatistics, LiveMemory]:
+        """What the E-step believed of each live cell stays with the cell; cells that lost their share are dropped."""
+        if memory is not None and self.narrow is not None and not memory.narrow:
+            number = np.cumsum(self.narrow.used, dtype=memory.cells[0].cells.slot.dtype if memory.cells else None) - 1
+            for live in memory.cells:
+                live.renumbered(number)
         sizes = shard.slots.n_sources, shard.slots.n_targets
         K = self.fertility[0].table.shape[1] if self.fertility else 1
-        return JointCounts(
-            CollapsedCounts.zeros(self.lexicon.slots),
+        statistics = JointStatistics(
+            LinkCounts.zeros(self.lexicon.slots, self.phase.narrowing and self.narrow is None),
             (np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))),
             np.zeros((2, 2, 2, POSITIONS)),
             (np.zeros((sizes[0], K)), np.zeros((sizes[1], K))),
             np.zeros(2),
         )
+        work = shard.workspace()
+        known = memory.cells if memory is not None else [None] * len(shard.blocks)
+        kept = [
+            self._expect_block(block, live, block.view(work), statistics, pool, worked)
+            for block, live in zip(shard, known, strict=True)
+        ]
+        return statistics, LiveMemory(kept, self.narrow is not None)
 
-    def posteriors(
-        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
-    ) -> tuple[np.ndarray, list[None]]:
-        """Turn the workspace's emissions into posteriors; returns log-likelihoods (pieces, 2).
+    def _expect_block(
+        self,
+        block: Block,
+        live: Live | None,
+        work: Workspace,
+        statistics: JointStatistics,
+        pool: Pool,
+        worked: Worked,
+    ) -> Live:
+        moving = self.phase.moving
+        if live is None or self.phase.anew:
+            self.lexicon.gather(block, work, pool)
+            # Where links alone are counted, in a single iteration, a rough choice will do.
+            least = GENEROUS * self.share if moving else self.share
+            chosen, values = Live.select(block, work, least, len(self.lexicon.slots), pool)
+            if live is not None:
+                chosen.carry_over(live)
+                values = self.lexicon.gather_live(chosen, block, pool)
+            live = chosen
+        else:
+            values = self.lexicon.gather_live(live, block, pool)
+        counts = _token_moves(block) if moving else None
+        scores = self.infer(live, values, block, work, pool, counts, statistics.ends)
+        live, (values,) = live.narrowed(values, block, self.share, pool)
+        beliefs = self.settle(live, values, block, work, pool)
+        statistics.lexicon.add(live, block, work, pool)
+        if counts is not None:
+            self._count(block, counts, beliefs, statistics, pool)
+        if not self.leave_one_out:
+            live.cells.count[:] = 0.0
+        statistics.log_likelihood += scores.sum(axis=0)
+        worked(block.last - block.first)
+        return live
 
-        A first pass finds the messages of fertility, a second one heeds them.
-        """
-        live, emissions = Live.select(shard, block, work, GENEROUS * self.share, engine)
+    def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
+        """As every model's: a first pass finds the messages of fertility, a second one heeds them."""
+        live, emissions = Live.select(block, work, GENEROUS * self.share, len(self.lexicon.slots), pool)
         values = emissions
         if self.fertility is not None:
-            values = LiveValues(emissions.forward.copy(), emissions.reverse.copy())
-            self.infer(live, values, shard, block, work, engine)
-            live, (values, emissions) = live.narrowed(values, block, self.share, engine, emissions)
-            self.settle(live, values, shard, block, work, engine)
-            values = LiveValues(emissions.forward * live.forward_message, emissions.reverse * live.reverse_message)
-        scores = self.infer(live, values, shard, block, work, engine)
-        live.fill(values, block, work, engine)
-        return scores, []
+            values = Values(emissions.forward.copy(), emissions.reverse.copy())
+            self.infer(live, values, block, work, pool)
+            live, (values, emissions) = live.narrowed(values, block, self.share, pool, emissions)
+            self.settle(live, values, block, work, pool)
+            values = Values(emissions.forward * live.cells.to_forward, emissions.reverse * live.cells.to_reverse)
+        scores = self.infer(live, values, block, work, pool)
+        live.fill(values, block, work, pool)
+        return scores
 
     def infer(
         self,
         live: Live,
-        values: LiveValues,
-        shard: Shard,
+        values: Values,
         block: Block,
         work: Workspace,
-        engine: Threads,
-        moves: tuple[Moves, Moves] | None = None,
+        pool: Pool,
+        moves: tuple[TokenMoves, TokenMoves] | None = None,
         ends: np.ndarray | None = None,
     ) -> np.ndarray:
         """One forward-backward in each direction, in place; with `moves` and `ends`, jumps are counted there."""
         scores = np.empty((len(block.lines), 2))
-        bins, (low, high) = bins_of(shard.longest), bin_limits()
-        shape = np.array([[jumps.start, jumps.end] for jumps in self.jumps], np.float32)
-        rows, columns = moves or (Moves.room(0), Moves.room(0))
+        jumps, nulls = self.weights(block.longest), self.lexicon.nulls
+        tokens = moves or _token_moves(None)
 
         def task(first: int, last: int) -> np.ndarray:
-            end_counts = np.zeros((2, 2, 2, POSITIONS))
-            hmm_kernels.expect(
-                first,
-                last,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                live.start,
-                live.column,
-                self.lexicon.null_forward,
-                self.lexicon.null_reverse,
-                values.forward,
-                values.reverse,
-                work.null_forward,
-                work.null_reverse,
-                scores,
-                self.null,
-                self.jumps[0].weights,
-                self.jumps[1].weights,
-                self.jumps[0].sums,
-                self.jumps[1].sums,
-                bins,
-                low,
-                high,
-                shape,
-                np.float32(NEGLIGIBLE),
-                moves is not None,
-                rows.by_bin,
-                rows.exposure,
-                columns.by_bin,
-                columns.exposure,
-                end_counts,
+            counts = Counts(*tokens, np.zeros((2, 2, 2, POSITIONS)))
+            chain_kernels.expect(
+                first, last, block.pieces, live.cells, nulls, values, work, scores, jumps, counts, moves is not None
             )
-            return end_counts
+            return counts.ends
 
-        for part in engine.map(task, block.tasks):
+        for part in pool.map(task, block.tasks):
             if ends is not None:
                 ends += part
         return scores
 
+    def weights(self, longest: int) -> Jumps:
+        """Jumps of both directions, for sentences up to some length."""
+        ends = np.array([[jumps.start, jumps.end] for jumps in self.jumps], np.float32)
+        forward, reverse = self.jumps
+        return Jumps(forward.by_word, reverse.by_word, bins_for(longest), ends, self.null, np.float32(NEGLIGIBLE))
+
     def settle(
-        self,
-        live: Live,
-        values: LiveValues,
-        shard: Shard,
-        block: Block,
-        work: Workspace,
-        engine: Threads,
-        keep: float = KEEP,
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, live: Live, values: Values, block: Block, work: Workspace, pool: Pool, keep: float = KEEP
+    ) -> Beliefs:
         """New counts and messages of the live cells from posteriors; returns each token's posterior over fertilities."""
         if self.fertility is None:
-            tables = np.empty((0, 1)), np.empty((0, 1))
-            beliefs = np.empty((0, 1)), np.empty((0, 1))
+            beliefs = Beliefs(*(np.empty((0, 1)) for _ in range(4)))
         else:
-            tables = self.fertility[0].table, self.fertility[1].table
-            K = tables[0].shape[1]
-            beliefs = np.empty((block.rows, K)), np.empty((block.columns, K))
-        engine.map(
+            source, target = (fertility.table for fertility in self.fertility)
+            K = source.shape[1]
+            beliefs = Beliefs(source, target, np.empty((block.rows, K)), np.empty((block.columns, K)))
+        least = np.float32(keep)
+        pool.map(
             lambda first, last: settle_kernels.settle(
-                first,
-                last,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                self.power,
-                np.float32(keep),
-                live.start,
-                live.column,
-                values.forward,
-                values.reverse,
-                live.count,
-                live.forward_message,
-                live.reverse_message,
-                work.null_forward,
-                work.null_reverse,
-                *tables,
-                *beliefs,
+                first, last, block.pieces, self.power, least, live.cells, values, work, beliefs
             ),
             block.tasks,
         )
         return beliefs
 
-    def count(
+    def _count(
         self,
-        counts: JointCounts,
-        live: Live,
-        shard: Shard,
         block: Block,
-        work: Workspace,
-        moves: tuple[Moves, Moves] | None,
-        beliefs: tuple[np.ndarray, np.ndarray],
-        engine: Threads,
+        moves: tuple[TokenMoves, TokenMoves],
+        beliefs: Beliefs,
+        statistics: JointStatistics,
+        pool: Pool,
     ) -> None:
-        """Add what a block showed, of links alone without `moves`; the two sides are counted side by side, each in order."""
-        counts.lexicon.add(live, shard, block, work, engine)
-        if moves is None:
-            return
-        bins, (low, high) = bins_of(shard.longest), bin_limits()
-        sides = (
-            (SOURCE, LENGTH_I, ROW, shard.source_ids),
-            (TARGET, LENGTH_J, COLUMN, shard.target_ids),
-        )
+        """Add jumps and fertilities of a block; the two sides are counted side by side, each in order."""
+        bins = bins_for(block.longest)
+        lines, source_ids, target_ids = block.pieces
+        sides = (SOURCE_SIDE, source_ids, beliefs.rows), (TARGET_SIDE, target_ids, beliefs.columns)
 
-        def task(side: int) -> None:
-            place = sides[side]
-            kernels.bin_counts(
-                block.lines, *place, moves[side].by_bin, moves[side].exposure, bins, low, high, counts.jumps[side]
-            )
+        def task(number: int) -> None:
+            side, ids, of_tokens = sides[number]
+            kernels.bin_counts(lines, side, ids, moves[number], bins, statistics.jumps[number])
             if self.fertility is not None:
-                kernels.add_beliefs(block.lines, *place, beliefs[side], counts.fertility[side])
+                kernels.add_beliefs(lines, side, ids, of_tokens, statistics.fertility[number])
 
-        engine.map(task, [(0,), (1,)])
+        pool.map(task, [(0,), (1,)])
 
-    def reestimate_lexicon(self, counts: CollapsedCounts) -> JointHMM:
-        """M-step of the lexicon alone."""
-        return replace(self, lexicon=self.lexicon.with_counts(counts.slots, (counts.null_forward, counts.null_reverse)))
-
-    def reestimate(self, counts: JointCounts, jump_strength: float) -> JointHMM:
-        """M-step of every factor."""
-        jumps = tuple(WordJumps.estimate(counts.jumps[side], counts.ends[side], jump_strength) for side in range(2))
+    def reestimate(self, statistics: JointStatistics, pool: Pool) -> JointHMM:
+        """M-step of every factor, or, in a phase without `moving`, of the lexicon alone."""
+        model = self.with_links(statistics.lexicon)
+        if not self.phase.moving:
+            return model
+        forward, reverse = (
+            WordJumps.estimate(statistics.jumps[side], statistics.ends[side], self.jump_strength) for side in range(2)
+        )
         fertility = None
         if self.fertility is not None:
-            fertility = (
-                CategoricalFertility.estimate(counts.fertility[0]),
-                CategoricalFertility.estimate(counts.fertility[1]),
-            )
-        return replace(self.reestimate_lexicon(counts.lexicon), jumps=(jumps[0], jumps[1]), fertility=fertility)
+            source, target = (CategoricalFertility.estimate(beliefs) for beliefs in statistics.fertility)
+            fertility = source, target
+        return replace(model, jumps=(forward, reverse), fertility=fertility)
 
-    def with_lexicon(self, lexicon: CollapsedLexicon) -> JointHMM:
-        """For another lexicon; one that was transferred to new text brings jumps and fertilities of its words along."""
+    def with_links(self, links: LinkCounts) -> JointHMM:
+        """M-step of the lexicon, which is narrowed first if the phase says so."""
+        lexicon, slots, narrow = self.lexicon, links.slots, self.narrow
+        if links.used is not None:
+            narrow = Narrow(replace(lexicon), links.used)  # a copy, without its tables of all slots, which are large
+            lexicon, slots = lexicon.restricted(links.used), slots[links.used]
+        lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse))
+        return replace(self, lexicon=lexicon, narrow=narrow)
+
+    def widened(self) -> JointHMM:
+        """With all slots again."""
+        if self.narrow is None:
+            return self
+        return replace(self, lexicon=self.lexicon.widened(self.narrow.whole, self.narrow.used), narrow=None)
+
+    def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
+        jumps, nulls = self.weights(block.longest), self.lexicon.nulls
+        pool.map(
+            lambda first, last: viterbi_kernels.mark_words(first, last, block.pieces, nulls, work, jumps, marks),
+            block.tasks,
+        )
+
+    def moves(self, longest: int) -> Callable[[int, np.ndarray], Moves]:
+        jumps = self.weights(longest)
+
+        def of(direction: int, words: np.ndarray) -> Moves:
+            width = len(words)
+            moves = Moves(
+                np.empty((width, width), np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
+            )
+            kernels.word_transitions(
+                words,
+                0,
+                width,
+                self.jumps[direction].weights,
+                jumps.bins.of,
+                *jumps.ends[direction],
+                moves.table,
+                np.empty_like(moves.table),
+                moves.first,
+                moves.last,
+                np.empty(width + 2, np.float32),
+            )
+            return moves
+
+        return of
+
+    def with_lexicon(self, lexicon: CountedLexicon) -> JointHMM:
         if lexicon.words is None:
             return replace(self, lexicon=lexicon)
         numbers = lexicon.words.source, lexicon.words.target
@@ -255,35 +346,34 @@ class JointHMM:
         return replace(self, lexicon=lexicon, jumps=jumps, fertility=fertility)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters besides the lexicon, by name, for saving."""
         arrays = {"constants": np.array([self.null, self.power, self.share])}
-        for side, jumps in zip(("source", "target"), self.jumps, strict=True):
-            arrays |= {
-                f"jumps.{side}.weights": jumps.weights,
-                f"jumps.{side}.shared": jumps.shared,
-                f"jumps.{side}.start": jumps.start,
-                f"jumps.{side}.end": jumps.end,
-            }
-        for side, fertility in zip(("source", "target"), self.fertility or (), strict=False):
-            arrays |= {f"fertility.{side}.table": fertility.table, f"fertility.{side}.shared": fertility.shared}
+        for side, jumps in zip(SIDES, self.jumps, strict=True):
+            arrays |= {f"jumps.{side}.{name}": values for name, values in jumps.arrays().items()}
+        for side, fertility in zip(SIDES, self.fertility or (), strict=False):
+            arrays |= {f"fertility.{side}.{name}": values for name, values in fertility.arrays().items()}
         return arrays
 
     @classmethod
-    def from_arrays(cls, lexicon: CollapsedLexicon, arrays: dict[str, np.ndarray]) -> JointHMM:
-        jumps, fertility = [], []
-        for side, words in zip(("source", "target"), lexicon.sizes, strict=True):
-            of_side = WordJumps(*(arrays[f"jumps.{side}.{name}"] for name in ("weights", "shared", "start", "end")))
-            check_shapes(
-                (of_side.weights, np.float32, (words, BINS)),
-                (of_side.shared, np.float32, (BINS,)),
-                (of_side.start, np.float64, (POSITIONS,)),
-                (of_side.end, np.float64, (POSITIONS,)),
-            )
-            jumps.append(of_side)
-            if f"fertility.{side}.table" in arrays:
-                table, shared = arrays[f"fertility.{side}.table"], arrays[f"fertility.{side}.shared"]
-                check_shapes((table, np.float64, (words, len(shared))), (shared, np.float64, (len(shared),)))
-                fertility.append(CategoricalFertility(table, shared))
+    def from_arrays(cls, lexicon: CountedLexicon, arrays: dict[str, np.ndarray]) -> JointHMM:
+        def part(kind: str, side: str) -> dict[str, np.ndarray]:
+            prefix = f"{kind}.{side}."
+            return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
+
+        source, target = (
+            WordJumps.from_arrays(part("jumps", side), words) for side, words in zip(SIDES, lexicon.sizes, strict=True)
+        )
+        fertility = [
+            CategoricalFertility.from_arrays(part("fertility", side), words)
+            for side, words in zip(SIDES, lexicon.sizes, strict=True)
+            if f"fertility.{side}.table" in arrays
+        ]
         null, power, share = arrays["constants"].tolist()
         both = (fertility[0], fertility[1]) if fertility else None
-        return cls(lexicon, (jumps[0], jumps[1]), both, null, power, share)
+        return cls(lexicon, (source, target), both, null, power, share)
+
+
+def _token_moves(block: Block | None) -> tuple[TokenMoves, TokenMoves]:
+    """Room for the moves of a block's source and target tokens, or for none."""
+    rows, columns = (block.rows, block.columns) if block is not None else (0, 0)
+    source, target = (TokenMoves(np.empty((n, BINS), np.float32), np.empty(n, np.float32)) for n in (rows, columns))
+    return source, target

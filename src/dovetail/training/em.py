@@ -1,59 +1,44 @@
-"""Expectation-maximisation (Dempster et al. 1977), both directions at once."""
+"""Expectation-maximisation (Dempster et al. 1977): the only loop of training, whatever is expected and re-estimated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.bitext.shards import Block, Shard
-from dovetail.engines import Threads
-from dovetail.kernels.records import Workspace
+from dovetail.bitext.shards import Shard
+from dovetail.engines import Engine
+from dovetail.models.model import Learner, Memory
 from dovetail.training.monitor import Monitor
 
-Coupling = Callable[[Block, Workspace, Threads], None]
-
-
-def expect(
-    model: Any, shard: Shard, work: Workspace, engine: Threads, monitor: Monitor, couple: Coupling | None = None
-) -> Any:
-    """E-step: the counts that the model's factors want, block after block, shards added in order.
-
-    `couple` may change the posteriors of a block before they are counted.
-    """
-    counts = model.zero_counts(shard)
-    for block in shard:
-        view = block.view(work)
-        model.lexicon.gather(shard, block, view, engine)
-        scores, parts = model.posteriors(shard, block, view, engine, counting=True)
-        if couple is not None:
-            couple(block, view, engine)
-        model.lexicon.scatter(shard, block, view, counts.lexicon, engine)
-        for part in parts:
-            counts.add_shard(part)
-        counts.log_likelihood += scores.sum(axis=0)
-        monitor.worked(block.last - block.first)
-    return counts
+Schedule = Callable[[Any, int], Learner]
+Watch = Callable[[Any], Learner | None]
 
 
 def fit(
-    model: Any,
-    shard: Shard,
-    engine: Threads,
+    model: Learner,
+    corpus: Sequence[Shard],
+    engine: Engine,
     iterations: int,
     monitor: Monitor,
-    couple: Coupling | None = None,
-    watch: Callable[[Any], Any] | None = None,
-) -> Any:
-    """EM: counts from every block, then each factor re-estimates itself.
+    memory: Sequence[Memory] | None = None,
+    schedule: Schedule = lambda model, iteration: model,
+    watch: Watch = lambda model: None,
+    to_the_end: bool = False,
+) -> tuple[Any, Sequence[Memory]]:
+    """Statistics from every shard, then each factor re-estimates itself.
 
-    `watch` sees the model after each iteration, and may end the training by returning the one to end with.
+    `memory` is what shards remember of earlier training.  `schedule` is asked before each iteration what it begins with,
+    `watch` after it whether to end, and with which model; `to_the_end`: convergence ends nothing.  Returns the model, and
+    what shards remember now; what kind of model that is the caller knows.
     """
-    work = shard.workspace()
-    monitor.begin(model.name, iterations, len(shard.pieces))
-    for _ in range(iterations):
-        counts = expect(model, shard, work, engine, monitor, couple)
-        model = model.reestimate(counts, engine)
-        ended = watch(model) if watch is not None else None
-        if monitor.iterated(counts.log_likelihood).converged or ended is not None:
-            return model if ended is None else ended
-    return model
+    memory = [None] * len(corpus) if memory is None else memory
+    monitor.begin(model.name, iterations, sum(len(shard.pieces) for shard in corpus))
+    for iteration in range(iterations):
+        model = schedule(model, iteration)
+        statistics, memory = engine.sum(model, corpus, memory, monitor.worked)
+        model = model.reestimate(statistics, engine.pool)
+        ended = watch(model)
+        converged = monitor.iterated(statistics.log_likelihood).converged and not to_the_end
+        if converged or ended is not None:
+            return ended or model, memory
+    return model, memory

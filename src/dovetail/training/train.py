@@ -1,130 +1,155 @@
-"""Trainings by name: each takes a laid-out bitext to a trained model.
+"""Trainings by name: each takes a task to a trained model.
 
+A training is a function of a `Task` with `options`, the dataclasses it reads; the model that is trained brings its own.
 What one training alone needs is imported when it runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.engines import Threads
+from dovetail.engines import Engine
 from dovetail.models.constraints import Constraint
-from dovetail.models.hmm import HMM
-from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps.distance import Jumps
-from dovetail.models.lexicon.table import Lexicon, Smoothing
+from dovetail.models.hmm import HMM, HMMOptions, HMMStage
+from dovetail.models.ibm1 import IBM1, IBM1Stage
+from dovetail.models.jumps.distance import JumpFactor, JumpOptions
+from dovetail.models.lexicon.lexicon import Prior
+from dovetail.models.lexicon.table import Smoothing, TableLexicon
+from dovetail.models.model import Model
+from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
 from dovetail.training import em
-from dovetail.training.agreement import agree
 from dovetail.training.monitor import Monitor
 
 
 @dataclass(frozen=True)
-class Start:
-    """Where training starts from: a lexicon for any slots of the text, and a trained model's jumps when there is one.
+class Convergence(Options):
+    """When a stage of EM ends early."""
 
-    The vocabularies are for models that look at words' letters; `constraints`, which speak of the words of `bitext`, are
-    for those that project.  `watch` may end EM (see `em.fit`).  `warm` gives the trained model that training begins with, if
-    there is one, as it is for the words of these cells.
+    tolerance: float = option(
+        0.0, at_least=0.0, help="a stage ends when the log-likelihood gains less than this part of itself"
+    )
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where training starts from: a lexicon for any slots of the text, and what a trained model brings, if there is one.
+
+    `jumps` are that model's, where it has some; `warm` is the model itself for the words of some shard.
     """
 
-    lexicon: Callable[[Slots], Lexicon]
-    vocabularies: tuple[Vocabulary, Vocabulary]
-    jumps: tuple[Jumps, Jumps] | None = None
-    bitext: Bitext | None = None
-    constraints: tuple[Constraint, ...] = ()
-    watch: Callable[[Any], Any] | None = None
+    lexicon: Callable[[Slots], TableLexicon]
+    jumps: tuple[JumpFactor, JumpFactor] | None = None
+    warm: Callable[[Shard], Model] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be learned, from what, and by whose hands.
+
+    `constraints`, which speak of the words of `bitext`, are for trainings that project.  `watch` may end EM (see `em.fit`).
+    """
+
+    model: str
+    corpus: Sequence[Shard]
+    bitext: Bitext
+    settings: Settings
+    engine: Engine
+    monitor: Monitor
+    start: Start
     seed: int = 0
-    warm: Callable[[], Any] | None = None
+    constraints: tuple[Constraint, ...] = ()
+    priors: tuple[Prior, ...] = ()
+    watch: em.Watch = field(default=lambda model: None)
 
-    def ibm1(self, shard: Shard, options: Any) -> IBM1:
-        """IBM Model 1 as it is before training."""
-        lexicon = self.lexicon(shard.slots)
-        lexicon.smoothing = Smoothing(options.additive, options.variational)
-        return IBM1(lexicon)
+    @property
+    def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:
+        return self.bitext.source.vocabulary, self.bitext.target.vocabulary
+
+    @property
+    def shard(self) -> Shard:
+        """The only shard, for trainings that cannot go from one to the next."""
+        (shard,) = self.corpus
+        return shard
+
+    def lexicon(self) -> TableLexicon:
+        """The lexicon as it is before training."""
+        lexicon = replace(self.start.lexicon(self.shard.slots), smoothing=self.settings.of(Smoothing))
+        return lexicon.with_priors(self.priors, self.vocabularies)
+
+    def fit(self, model: Any, iterations: int, **arguments: Any) -> Any:
+        """EM on this task's corpus, by its engine; the trained model."""
+        return em.fit(model, self.corpus, self.engine, iterations, self.monitor, **arguments)[0]
+
+    def ibm1(self, **arguments: Any) -> IBM1:
+        """IBM Model 1, trained: where the other models begin."""
+        return self.fit(IBM1(self.lexicon(), **arguments), self.settings.of(IBM1Stage).ibm1_iterations)
+
+    def hmm(self, lexicon: TableLexicon, **arguments: Any) -> HMM:
+        """The HMM as it is before training."""
+        jumps = self.start.jumps or self.settings.of(JumpOptions).uniform()
+        return HMM(lexicon, jumps, self.settings.of(HMMOptions).null, **arguments)
 
 
-Training = Callable[[str, Shard, Start, Any, Threads, Monitor], Any]
+class Training(Protocol):
+    """A function of a task; `options` are the dataclasses that it reads."""
+
+    options: tuple[type[Options], ...]
+    takes_constraints: bool
+
+    def __call__(self, task: Task) -> Model: ...
+
+
 trainings: Registry[Training] = Registry("training")
 
 
-def _stages(
-    model: str,
-    shard: Shard,
-    start: Start,
-    options: Any,
-    engine: Threads,
-    monitor: Monitor,
-    couple: em.Coupling | None = None,
-) -> Any:
+def reads(*options: type[Options], takes_constraints: bool = False) -> Callable[[Callable[[Task], Model]], Training]:
+    """Say of a training which options it reads, besides those of its model."""
+
+    def told(function: Any) -> Training:
+        function.options = (Convergence, *options)
+        function.takes_constraints = takes_constraints
+        return function
+
+    return told
+
+
+def _plain(task: Task, agreement: bool) -> Model:
     """IBM Model 1 from the start, then the HMM from its lexicon.  A development set watches the model that was asked for."""
-    watch = start.watch if model == "ibm1" else None
-    ibm1 = em.fit(start.ibm1(shard, options), shard, engine, options.ibm1_iterations, monitor, couple, watch)
-    if model == "ibm1":
-        return ibm1
-    hmm = HMM(ibm1.lexicon, _first_jumps(start, options), options.null)
-    return em.fit(hmm, shard, engine, options.hmm_iterations, monitor, couple, start.watch)
-
-
-def _first_jumps(start: Start, options: Any) -> tuple[Jumps, Jumps]:
-    return start.jumps or (Jumps.uniform(options.window), Jumps.uniform(options.window))
+    if task.model == IBM1.name:
+        model = IBM1(task.lexicon(), agreement)
+        return task.fit(model, task.settings.of(IBM1Stage).ibm1_iterations, watch=task.watch)
+    hmm = task.hmm(task.ibm1(agreement=agreement).lexicon, agreement=agreement)
+    return task.fit(hmm, task.settings.of(HMMStage).hmm_iterations, watch=task.watch)
 
 
 @trainings.register("em", "expectation-maximisation: IBM Model 1, then the HMM from its lexicon")
-def train_em(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    return _stages(model, shard, start, options, engine, monitor)
+@reads()
+def train_em(task: Task) -> Model:
+    return _plain(task, agreement=False)
 
 
 @trainings.register("agreement", "EM in which both directions learn from the product of their posteriors")
-def train_agreement(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    return _stages(model, shard, start, options, engine, monitor, agree)
+@reads()
+def train_agreement(task: Task) -> Model:
+    return _plain(task, agreement=True)
 
 
-@trainings.register("constrained", "EM whose E-step projects the posteriors onto constraints")
-def train_constrained(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
-    from dovetail.training import regularized
-
-    chosen = regularized.chosen_constraints(options.constraints, start.constraints)
-    base: IBM1 | HMM = start.ibm1(shard, options)
-    iterations = options.ibm1_iterations
-    if model == "hmm":
-        base = em.fit(base, shard, engine, iterations, monitor)
-        base = HMM(base.lexicon, _first_jumps(start, options), options.null)
-        iterations = options.hmm_iterations
-    assert start.bitext is not None  # constraints speak of words
-    bound = regularized.constrained(base, chosen, options, start.bitext, shard)
-    return em.fit(bound, shard, engine, iterations, monitor, watch=start.watch).at_rest()
-
-
-@trainings.register("joint", "IBM Model 1 by agreement, then both HMMs at once over a collapsed lexicon")
-def train_joint(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    from dovetail.training import joint
-
-    return joint.train_joint(shard, start.lexicon, start.vocabularies, options, engine, monitor)
-
-
-@trainings.register("monte-carlo-em", "IBM Model 1 by EM, then EM with sampled expectations (models with fertility)")
-def train_monte_carlo_em(
-    model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor
-) -> Any:
-    from dovetail.training import sampling
-
-    ibm1 = em.fit(start.ibm1(shard, options), shard, engine, options.ibm1_iterations, monitor)
-    return sampling.train(model, ibm1, start.jumps, start.vocabularies, shard, options, start.seed, engine, monitor)
-
-
-@trainings.register("collapsed-gibbs", "IBM Model 1 by EM, then Gibbs sampling with parameters integrated out")
-def train_collapsed_gibbs(
-    model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor
-) -> Any:
-    from dovetail.training import bayes
-
-    ibm1 = em.fit(start.ibm1(shard, options), shard, engine, options.ibm1_iterations, monitor)
-    warm = start.warm() if start.warm is not None else None
-    return bayes.train(model, ibm1, shard, options, start.seed, engine, monitor, warm)
+for _name, _where, _description in (
+    ("constrained", "training.regularized:train", "EM whose E-step projects the posteriors onto constraints"),
+    ("joint", "training.joint:train", "IBM Model 1 by agreement, then both HMMs at once over a counted lexicon"),
+    ("monte-carlo-em", "training.sampling:train", "IBM Model 1 by EM, then EM with sampled expectations (fertility)"),
+    (
+        "collapsed-gibbs",
+        "training.bayes:train",
+        "IBM Model 1 by EM, then Gibbs sampling with parameters integrated out",
+    ),
+    # a training that needs a decoder stands above both rooms
+    ("hard-em", "decoding.hard_em:train", "Monte Carlo EM, then EM that counts only the best alignment, found exactly"),
+):
+    trainings.add_later(_name, f"dovetail.{_where}", _description)

@@ -24,11 +24,12 @@ def softened(product, power):
 
 
 @kernel
-def agree(first, last, lines, power, forward, reverse, null_forward, null_reverse):
+def agree(first, last, lines, power, work):
     """Both posteriors of a cell become (forward reverse) ** power, for pieces first..last - 1, in place.
 
     NULL gets what its word has left: max(0, 1 - the sum over the word's cells).
     """
+    forward, reverse, null_forward, null_reverse = work
     for piece in range(first, last):
         line = lines[piece]
         J, cell, column = line[LENGTH_J], line[CELL], line[COLUMN]

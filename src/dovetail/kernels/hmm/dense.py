@@ -1,12 +1,13 @@
 """The alignment HMM: the next link depends on where the last one was (Vogel et al. 1996).
 
 NULLs keep the position (Och and Ney 2003, section 2.2): what follows a NULL depends only on the last linked word.  So
-one number a position, `position[j, i]`, carries both "word j is linked to i" and "word j is NULL, the last link was i".
+one number per position, `position[j, i]`, carries both "word j is linked to i" and "word j is NULL, the last link was i".
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -77,24 +78,34 @@ def transitions(I, jump, backwards, before_distance, start, table, transposed, f
         first[i] = start[i] * exits[I]
 
 
+class Transitions(NamedTuple):
+    """The moves of one sentence of I words."""
+
+    table: np.ndarray  # float32 (I, I): p(i | i') at [i', i]
+    transposed: np.ndarray  # float32 (I, I)
+    first: np.ndarray  # float32 (I,): of the first link
+    last: np.ndarray  # float32 (I,): weights of the last link's position; ones for a model that does not care
+
+
+class Room(NamedTuple):
+    """What `forward_backward` writes on its way."""
+
+    position: np.ndarray  # float32 (J, I)
+    start_mass: np.ndarray  # float32 (J,) or more
+    beta: np.ndarray  # float32 (I,) or more
+    weight: np.ndarray  # float32 (I,) or more
+
+
+class Moves(NamedTuple):
+    """Expected moves of one sentence."""
+
+    pairs: np.ndarray  # float32 (I, I): i' to i, still to be multiplied by table[i', i]
+    leaving: np.ndarray  # float32 (I,): their sums over i
+    first: np.ndarray  # float32 (I,): first links
+
+
 @kernel
-def forward_backward(
-    emission,
-    null_emission,
-    null,
-    table,
-    transposed,
-    first,
-    last,
-    position,
-    start_mass,
-    beta,
-    weight,
-    moves,
-    leaving,
-    first_moves,
-    counting,
-):
+def forward_backward(emission, null_emission, null, transitions, room, expected, counting):
     """Posteriors of one sentence in one direction, scaled; emission (J, I) is overwritten by them.
 
     alpha[j, i] = (1 - p0) emission[j, i] sum over i' of position[j - 1, i'] table[i', i]
@@ -102,12 +113,12 @@ def forward_backward(
     beta[j - 1, i'] = sum over i of table[i', i] weight[j, i] + p0 null_emission[j] beta[j, i'] / total[j]
     with weight[j, i] = (1 - p0) emission[j, i] beta[j, i] / total[j]
 
-    `null_emission` (J,) is overwritten by NULL's posteriors.  With `counting`, `moves` (I, I) gets the expected number
-    of moves i' to i, still to be multiplied by table[i', i], `leaving` (I,) their sums over i, and `first_moves` (I,)
-    the expected first links.  `last` (I,) is how probable each position is to be the last one; a model that does not
-    care gives ones.  Returns the log-likelihood.
-    O(I^2 J); inner loops run along i or i' so that they are vector operations.
+    `null_emission` (J,) is overwritten by NULL's posteriors.  With `counting`, `expected` gets the expected moves.  Returns
+    the log-likelihood.  O(I^2 J); inner loops run along i or i' so that they are vector operations.
     """
+    table, transposed, first, last = transitions
+    position, start_mass, beta, weight = room
+    moves, leaving, first_moves = expected
     J, I = emission.shape
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
@@ -221,33 +232,22 @@ def running_sums(weights):
     return sums
 
 
+class JumpWeights(NamedTuple):
+    """Weights of one direction's jumps for sentences up to some length."""
+
+    jump: np.ndarray  # float32 (2 * longest + 1,): of every distance, 0 in the middle
+    start: np.ndarray  # float32 (longest,): of every first position
+
+
 @kernel
-def expect(
-    first,
-    last,
-    lines,
-    source_ids,
-    target_ids,
-    null_forward,
-    null_reverse,
-    forward,
-    reverse,
-    null_forward_posterior,
-    null_reverse_posterior,
-    log_likelihood,
-    null,
-    forward_jump,
-    forward_start,
-    reverse_jump,
-    reverse_start,
-    jump_counts,
-    start_counts,
-):
+def expect(first, last, pieces, nulls, work, log_likelihood, null, jumps, sums):
     """E-step of both directions for pieces first..last - 1, in place: translation probabilities become posteriors.
 
-    `jump_counts` (2 directions, 2, distances) and `start_counts` (2, 2, positions) are added to, unless empty.
+    `jumps` are the two directions' weights; `sums` (JumpSums) are added to, unless empty.
     """
-    counting = jump_counts.size > 0
+    lines, source_ids, target_ids = pieces
+    forward, reverse = work.forward, work.reverse
+    counting = sums.jump.size > 0
     longest = 0
     area = 0
     for piece in range(first, last):
@@ -266,57 +266,40 @@ def expect(
     weight = np.empty(longest, np.float32)
     start_mass = np.empty(longest, np.float32)
     ones = np.ones(longest, np.float32)
-    forward_back = forward_jump[::-1].copy()
-    reverse_back = reverse_jump[::-1].copy()
-    forward_sums = running_sums(forward_jump)
-    reverse_sums = running_sums(reverse_jump)
+    backwards = jumps[0].jump[::-1].copy(), jumps[1].jump[::-1].copy()
+    jump_sums = running_sums(jumps[0].jump), running_sums(jumps[1].jump)
     for piece in range(first, last):
         line = lines[piece]
         cell = line[CELL]
         for direction in range(2):
-            if direction == 0:
-                I, J = line[LENGTH_I], line[LENGTH_J]
-                jump, back, sums, start = forward_jump, forward_back, forward_sums, forward_start
-            else:
-                I, J = line[LENGTH_J], line[LENGTH_I]
-                jump, back, sums, start = reverse_jump, reverse_back, reverse_sums, reverse_start
+            I, J = line[LENGTH_I], line[LENGTH_J]
+            if direction == 1:
+                I, J = J, I
             table = table_space[: I * I].reshape(I, I)
             transposed = transposed_space[: I * I].reshape(I, I)
-            moves = moves_space[: I * I].reshape(I, I) if counting else moves_space.reshape(0, 0)
-            position = position_space[: I * J].reshape(J, I)
+            pairs = moves_space[: I * I].reshape(I, I) if counting else moves_space.reshape(0, 0)
+            room = Room(position_space[: I * J].reshape(J, I), start_mass, beta, weight)
             first_link = first_space[:I]
-            first_moves = first_moves_space[:I]
-            leaving = leaving_space[:I]
-            transitions(I, jump, back, sums, start, table, transposed, first_link, exits)
+            moves = Moves(pairs, leaving_space[:I], first_moves_space[:I])
+            own = jumps[direction]
+            transitions(
+                I, own.jump, backwards[direction], jump_sums[direction], own.start, table, transposed, first_link, exits
+            )
             if direction == 0:
                 emission = emission_space[: I * J].reshape(J, I)
                 for i in range(I):
                     for j in range(J):
                         emission[j, i] = forward[cell + i * J + j]
-                nulls = null_forward_posterior[line[COLUMN] : line[COLUMN] + J]
+                null_emission = work.null_forward[line[COLUMN] : line[COLUMN] + J]
                 for j in range(J):
-                    nulls[j] = null_forward[target_ids[line[TARGET] + j]]
+                    null_emission[j] = nulls.forward[target_ids[line[TARGET] + j]]
             else:
                 emission = reverse[cell : cell + I * J].reshape(J, I)
-                nulls = null_reverse_posterior[line[ROW] : line[ROW] + J]
+                null_emission = work.null_reverse[line[ROW] : line[ROW] + J]
                 for j in range(J):
-                    nulls[j] = null_reverse[source_ids[line[SOURCE] + j]]
+                    null_emission[j] = nulls.reverse[source_ids[line[SOURCE] + j]]
             log_likelihood[piece, direction] = forward_backward(
-                emission,
-                nulls,
-                null,
-                table,
-                transposed,
-                first_link,
-                ones,
-                position,
-                start_mass,
-                beta,
-                weight,
-                moves,
-                leaving,
-                first_moves,
-                counting,
+                emission, null_emission, null, Transitions(table, transposed, first_link, ones), room, moves, counting
             )
             if direction == 0:
                 for i in range(I):
@@ -324,5 +307,5 @@ def expect(
                         forward[cell + i * J + j] = emission[j, i]
             if counting:
                 collect_moves(
-                    moves, leaving, table, exits, first_moves, jump_counts[direction], start_counts[direction]
+                    pairs, moves.leaving, table, exits, moves.first, sums.jump[direction], sums.start[direction]
                 )

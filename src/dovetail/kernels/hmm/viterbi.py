@@ -1,10 +1,13 @@
-"""Best paths.  Scores are kept as scaled products: one multiplication a candidate, and no logarithms."""
+"""Best paths.  Scores are kept as scaled products: one multiplication per candidate, and no logarithms."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.hmm.best import best_partner
 from dovetail.kernels.hmm.dense import running_sums, transitions
 from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
@@ -79,63 +82,67 @@ def best_path(emission, null_emission, null, table, first, last, delta, came_fro
         best = came_from[j, best]
 
 
+class Lattice(NamedTuple):
+    """Room for the largest piece's emissions and lattice, and for the transitions of its longer side."""
+
+    emission: np.ndarray  # float32
+    delta: np.ndarray  # float32
+    came_from: np.ndarray  # int32
+    table: np.ndarray  # float32
+    transposed: np.ndarray  # float32
+    first: np.ndarray  # float32
+    last: np.ndarray  # float32: ones, for a model that does not care
+    exits: np.ndarray  # float32
+
+
 @kernel
-def largest_piece(first, last, lines):
-    """Words of the longest side, and states of the largest lattice, of pieces first..last - 1."""
+def lattice_for(first, last, lines):
+    """Room for pieces first..last - 1."""
     longest = 0
     states = 0
     for piece in range(first, last):
         I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
         longest = max(longest, I, J)
         states = max(states, (2 * I + 1) * J, (2 * J + 1) * I)
-    return longest, states
+    return Lattice(
+        np.empty(states, np.float32),
+        np.empty(states, np.float32),
+        np.empty(states, np.int32),
+        np.empty(longest * longest, np.float32),
+        np.empty(longest * longest, np.float32),
+        np.empty(longest, np.float32),
+        np.ones(longest, np.float32),
+        np.empty(longest + 2, np.float32),
+    )
 
 
 @kernel
-def mark_path(
-    line,
-    direction,
-    source_ids,
-    target_ids,
-    null_forward,
-    null_reverse,
-    forward,
-    reverse,
-    null,
-    table,
-    first,
-    last,
-    emission_space,
-    delta_space,
-    came_from_space,
-    marks,
-):
-    """Mark the best path of one piece in one direction, given its transitions."""
+def mark_path(line, direction, pieces, nulls, work, null, lattice, marks):
+    """Mark the best path of one piece in one direction, whose transitions are in the lattice's tables."""
     cell = line[CELL]
-    if direction == 0:
-        I, J = line[LENGTH_I], line[LENGTH_J]
-    else:
-        I, J = line[LENGTH_J], line[LENGTH_I]
-    nulls = np.empty(J, np.float32)
+    I, J = line[LENGTH_I], line[LENGTH_J]
+    if direction == 1:
+        I, J = J, I
+    null_emission = np.empty(J, np.float32)
     path = np.empty(J, np.int64)
-    emission = emission_space[: I * J].reshape(J, I)
+    emission = lattice.emission[: I * J].reshape(J, I)
     for j in range(J):
         for i in range(I):
-            emission[j, i] = forward[cell + i * J + j] if direction == 0 else reverse[cell + j * I + i]
+            emission[j, i] = work.forward[cell + i * J + j] if direction == 0 else work.reverse[cell + j * I + i]
         if direction == 0:
-            nulls[j] = null_forward[target_ids[line[TARGET] + j]]
+            null_emission[j] = nulls.forward[pieces.target_ids[line[TARGET] + j]]
         else:
-            nulls[j] = null_reverse[source_ids[line[SOURCE] + j]]
+            null_emission[j] = nulls.reverse[pieces.source_ids[line[SOURCE] + j]]
     size = J * (2 * I + 1)
     best_path(
         emission,
-        nulls,
+        null_emission,
         null,
-        table,
-        first,
-        last,
-        delta_space[:size].reshape(J, 2 * I + 1),
-        came_from_space[:size].reshape(J, 2 * I + 1),
+        lattice.table[: I * I].reshape(I, I),
+        lattice.first,
+        lattice.last,
+        lattice.delta[:size].reshape(J, 2 * I + 1),
+        lattice.came_from[:size].reshape(J, 2 * I + 1),
         path,
     )
     for j in range(J):
@@ -147,158 +154,71 @@ def mark_path(
 
 
 @kernel
-def mark_hmm(
-    first,
-    last,
-    lines,
-    source_ids,
-    target_ids,
-    null_forward,
-    null_reverse,
-    forward,
-    reverse,
-    null,
-    forward_jump,
-    forward_start,
-    reverse_jump,
-    reverse_start,
-    marks,
-):
-    """Mark the best paths of both directions for pieces first..last - 1; `forward` and `reverse` are emissions."""
-    longest, states = largest_piece(first, last, lines)
-    table_space = np.empty(longest * longest, np.float32)
-    transposed_space = np.empty(longest * longest, np.float32)
-    emission_space = np.empty(states, np.float32)
-    delta_space = np.empty(states, np.float32)
-    came_from_space = np.empty(states, np.int32)
-    first_link = np.empty(longest, np.float32)
-    ones = np.ones(longest, np.float32)
-    exits = np.empty(longest + 1, np.float32)
-    forward_back = forward_jump[::-1].copy()
-    reverse_back = reverse_jump[::-1].copy()
-    forward_sums = running_sums(forward_jump)
-    reverse_sums = running_sums(reverse_jump)
+def mark_hmm(first, last, pieces, nulls, work, null, jumps, marks):
+    """Mark the best paths of both directions for pieces first..last - 1; the workspace holds emissions."""
+    lattice = lattice_for(first, last, pieces.lines)
+    backwards = jumps[0].jump[::-1].copy(), jumps[1].jump[::-1].copy()
+    sums = running_sums(jumps[0].jump), running_sums(jumps[1].jump)
     for piece in range(first, last):
+        line = pieces.lines[piece]
         for direction in range(2):
-            if direction == 0:
-                I = lines[piece, LENGTH_I]
-                jump, back, sums, start = forward_jump, forward_back, forward_sums, forward_start
-            else:
-                I = lines[piece, LENGTH_J]
-                jump, back, sums, start = reverse_jump, reverse_back, reverse_sums, reverse_start
-            table = table_space[: I * I].reshape(I, I)
-            transitions(I, jump, back, sums, start, table, transposed_space[: I * I].reshape(I, I), first_link, exits)
-            mark_path(
-                lines[piece],
-                direction,
-                source_ids,
-                target_ids,
-                null_forward,
-                null_reverse,
-                forward,
-                reverse,
-                null,
-                table,
-                first_link,
-                ones,
-                emission_space,
-                delta_space,
-                came_from_space,
-                marks,
+            I = line[LENGTH_I] if direction == 0 else line[LENGTH_J]
+            transitions(
+                I,
+                jumps[direction].jump,
+                backwards[direction],
+                sums[direction],
+                jumps[direction].start,
+                lattice.table[: I * I].reshape(I, I),
+                lattice.transposed[: I * I].reshape(I, I),
+                lattice.first,
+                lattice.exits,
             )
+            mark_path(line, direction, pieces, nulls, work, null, lattice, marks)
 
 
 @kernel
-def mark_joint(
-    first,
-    last,
-    lines,
-    source_ids,
-    target_ids,
-    null_forward,
-    null_reverse,
-    forward,
-    reverse,
-    null,
-    forward_weights,
-    reverse_weights,
-    bins,
-    ends,
-    marks,
-):
-    """The same for HMMs whose jumps depend on the word jumped from (see kernels.joint_hmm)."""
-    longest, states = largest_piece(first, last, lines)
-    table_space = np.empty(longest * longest, np.float32)
-    transposed_space = np.empty(longest * longest, np.float32)
-    emission_space = np.empty(states, np.float32)
-    delta_space = np.empty(states, np.float32)
-    came_from_space = np.empty(states, np.int32)
-    first_link = np.empty(longest, np.float32)
-    last_link = np.empty(longest, np.float32)
-    exits = np.empty(longest + 2, np.float32)
+def mark_words(first, last, pieces, nulls, work, jumps, marks):
+    """The same for HMMs whose jumps depend on the word jumped from (`jumps`: kernels.live.records.Jumps)."""
+    lattice = lattice_for(first, last, pieces.lines)
     for piece in range(first, last):
-        line = lines[piece]
+        line = pieces.lines[piece]
         for direction in range(2):
             if direction == 0:
-                I, words, first_word, weights = line[LENGTH_I], source_ids, line[SOURCE], forward_weights
+                I, words, first_word, weights = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward.weights
             else:
-                I, words, first_word, weights = line[LENGTH_J], target_ids, line[TARGET], reverse_weights
-            table = table_space[: I * I].reshape(I, I)
+                I, words, first_word, weights = line[LENGTH_J], pieces.target_ids, line[TARGET], jumps.reverse.weights
             word_transitions(
                 words,
                 first_word,
                 I,
                 weights,
-                bins,
-                ends[direction, 0],
-                ends[direction, 1],
-                table,
-                transposed_space[: I * I].reshape(I, I),
-                first_link,
-                last_link,
-                exits,
+                jumps.bins.of,
+                jumps.ends[direction, 0],
+                jumps.ends[direction, 1],
+                lattice.table[: I * I].reshape(I, I),
+                lattice.transposed[: I * I].reshape(I, I),
+                lattice.first,
+                lattice.last,
+                lattice.exits,
             )
-            mark_path(
-                line,
-                direction,
-                source_ids,
-                target_ids,
-                null_forward,
-                null_reverse,
-                forward,
-                reverse,
-                null,
-                table,
-                first_link,
-                last_link,
-                emission_space,
-                delta_space,
-                came_from_space,
-                marks,
-            )
+            mark_path(line, direction, pieces, nulls, work, jumps.null, lattice, marks)
 
 
 @kernel
-def mark_ibm1(first, last, lines, source_ids, target_ids, null_forward, null_reverse, forward, reverse, marks):
+def mark_ibm1(first, last, pieces, nulls, work, marks):
     """Mark each word's best partner in both directions, unless NULL is better; ties go to the lower position."""
+    lines, source_ids, target_ids = pieces
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         for j in range(J):
-            best = -1
-            value = null_forward[target_ids[line[TARGET] + j]]
-            for i in range(I):
-                if forward[cell + i * J + j] > value:
-                    value = forward[cell + i * J + j]
-                    best = i
+            null = nulls.forward[target_ids[line[TARGET] + j]]
+            best = best_partner(work.forward, cell + j, J, I, null)
             if best >= 0:
                 marks[cell + best * J + j] |= FORWARD
         for i in range(I):
-            best = -1
-            value = null_reverse[source_ids[line[SOURCE] + i]]
-            for j in range(J):
-                if reverse[cell + i * J + j] > value:
-                    value = reverse[cell + i * J + j]
-                    best = j
+            null = nulls.reverse[source_ids[line[SOURCE] + i]]
+            best = best_partner(work.reverse, cell + i * J, 1, J, null)
             if best >= 0:
                 marks[cell + i * J + best] |= REVERSE

@@ -59,28 +59,29 @@ def count_ends(first_moves, position, last_link, start_exit, end_exit, counts):
 
 
 @kernel
-def bin_counts(lines, start, length, place, ids, moves, exposure, bins, low, high, counts):
+def bin_counts(lines, side, ids, moves, bins, counts):
     """Add the tokens' moves (counts[word, 0]) and exposures (counts[word, 1]) by bin, for one side's tokens.
 
     A token at position i' of I is exposed to bin b once for each distance low[b]..high[b] that stays in the sentence.
     """
-    middle = len(bins) // 2
+    of, low, high = bins
+    middle = len(of) // 2
     for piece in range(len(lines)):
         line = lines[piece]
-        I = line[length]
+        I = line[side.length]
         for before in range(I):
-            token = line[place] + before
-            entry = counts[ids[line[start] + before]]
-            left = bins[middle - before]
-            right = bins[middle + I - 1 - before]
+            token = line[side.place] + before
+            entry = counts[ids[line[side.start] + before]]
+            left = of[middle - before]
+            right = of[middle + I - 1 - before]
             for b in range(left, right + 1):
-                entry[0, b] += moves[token, b]
+                entry[0, b] += moves.by_bin[token, b]
             for b in range(left + 1, right):
-                entry[1, b] += (high[b] - low[b] + 1) * exposure[token]
+                entry[1, b] += (high[b] - low[b] + 1) * moves.exposure[token]
             # The outermost two may reach beyond the sentence.
-            entry[1, left] += (min(high[left], I - 1 - before) + before + 1) * exposure[token]
+            entry[1, left] += (min(high[left], I - 1 - before) + before + 1) * moves.exposure[token]
             if right > left:
-                entry[1, right] += (I - 1 - before - max(low[right], -before) + 1) * exposure[token]
+                entry[1, right] += (I - 1 - before - max(low[right], -before) + 1) * moves.exposure[token]
 
 
 @kernel
@@ -106,11 +107,11 @@ def word_weights(counts, prior, strength, floor, weights):
 
 
 @kernel
-def add_beliefs(lines, start, length, place, ids, beliefs, counts):
+def add_beliefs(lines, side, ids, beliefs, counts):
     """Add the tokens' posteriors over fertilities to their words' (words, K + 1)."""
     for piece in range(len(lines)):
         line = lines[piece]
-        for k in range(line[length]):
-            word = ids[line[start] + k]
+        for k in range(line[side.length]):
+            word = ids[line[side.start] + k]
             for count in range(beliefs.shape[1]):
-                counts[word, count] += beliefs[line[place] + k, count]
+                counts[word, count] += beliefs[line[side.place] + k, count]

@@ -20,6 +20,6 @@ def row_of(row_start, word):
 
 @leaf
 def slot_of(row, rank, cell, target_ids, token):
-    """The slot of a cell whose target token is at `token` of the packed ids; `row` is what `row_of` says of its source word."""
+    """The slot of a cell whose target token is at `token` of the packed ids; `row` is `row_of` its source word."""
     start, dense = row
     return start + (target_ids[token] if dense else rank[cell])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.lexicon.slots import row_of, slot_of
 from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.text.cooccurrence import RANK_LIMIT
 
 # Bins 0-9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
 IDENTICAL, IDENTICAL_SHORT, IDENTICAL_OTHER, UNCOMPARED = 10, 11, 12, 13
@@ -54,28 +54,17 @@ def common_subsequence(places, length, other):
 
 
 @kernel
-def compare_spellings(
-    first,
-    last,
-    row_start,
-    target,
-    source_codes,
-    source_offsets,
-    source_plain,
-    target_codes,
-    target_offsets,
-    target_plain,
-    n_codes,
-    bins,
-):
-    """The bin of every slot of source words first..last - 1; letters are numbered 0..n_codes - 1."""
+def compare_spellings(first, last, row_start, target, source, targets, n_codes, bins):
+    """The bin of every slot of source words first..last - 1; `source` and `targets` are their letters
+    (`bitext.spelling.Letters`), numbered 0..n_codes - 1.
+    """
     places = np.zeros(n_codes, np.uint64)
     for e in range(first, last):
-        one = source_codes[source_offsets[e] : source_offsets[e + 1]]
+        one = source.codes[source.offsets[e] : source.offsets[e + 1]]
         mark_places(one, places)
         for slot in range(row_start[e], row_start[e + 1]):
             f = target[slot]
-            other = target_codes[target_offsets[f] : target_offsets[f + 1]]
+            other = targets.codes[targets.offsets[f] : targets.offsets[f + 1]]
             longer = max(len(one), len(other))
             same = len(one) == len(other)
             if same:
@@ -84,13 +73,13 @@ def compare_spellings(
                         same = False
                         break
             if same:
-                if not source_plain[e]:
+                if not source.plain[e]:
                     bins[slot] = IDENTICAL_OTHER
                 elif longer < SHORT:
                     bins[slot] = IDENTICAL_SHORT
                 else:
                     bins[slot] = IDENTICAL
-            elif not source_plain[e] or not target_plain[f] or min(len(one), len(other)) < COMPARED:
+            elif not source.plain[e] or not targets.plain[f] or min(len(one), len(other)) < COMPARED:
                 bins[slot] = UNCOMPARED
             else:
                 bins[slot] = min(10 * common_subsequence(places, len(one), other) // longer, 9)
@@ -98,17 +87,14 @@ def compare_spellings(
 
 
 @kernel
-def bin_shares(order, row_piece, lines, source_ids, target_ids, row_start, rank, posterior, bins, wins):
+def count_wins(order, row_piece, pieces, ranks, posterior, bins, wins):
     """Add, for each spelling bin, the posteriors of its cells (wins[bin, 0]) and their number (wins[bin, 1])."""
     for k in range(len(order)):
-        line = lines[row_piece[order[k]]]
+        line = pieces.lines[row_piece[order[k]]]
         i = order[k] - line[ROW]
-        J = line[LENGTH_J]
-        word = source_ids[line[SOURCE] + i]
-        cell = line[CELL] + i * J
-        start = row_start[word]
-        dense = row_start[word + 1] - start > RANK_LIMIT
-        for j in range(J):
-            slot = start + (target_ids[line[TARGET] + j] if dense else rank[cell + j])
+        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
+        cell = line[CELL] + i * line[LENGTH_J]
+        for j in range(line[LENGTH_J]):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
             wins[bins[slot], 0] += posterior[cell + j]
             wins[bins[slot], 1] += 1.0

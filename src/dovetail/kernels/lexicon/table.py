@@ -11,37 +11,28 @@ import math
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.lexicon.slots import row_of, slot_of
 from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.text.cooccurrence import RANK_LIMIT
 
-FLOOR = np.float32(
-    1e-8
-)  # Zhao and Gildea's smoothing (section 6); it also keeps the HMM's products out of the denormals
+# Zhao and Gildea's smoothing (section 6); it also keeps the HMM's products out of the denormals
+FLOOR = np.float32(1e-8)
 
 
 @kernel
-def gather(order, row_piece, lines, source_ids, target_ids, row_start, rank, table, forward, reverse):
-    """Lexicon entries of the cells of the rows in `order`: forward[cell] = t(f | e), reverse[cell] = t(e | f).
+def gather(order, row_piece, pieces, ranks, table, work):
+    """Lexicon entries of the cells of the rows in `order`: work.forward[cell] = t(f | e), work.reverse[cell] = t(e | f).
 
     `table` is (slots, 2), the two directions side by side since both are always wanted.
     """
     for k in range(len(order)):
-        line = lines[row_piece[order[k]]]
+        line = pieces.lines[row_piece[order[k]]]
         i = order[k] - line[ROW]
-        J = line[LENGTH_J]
-        word = source_ids[line[SOURCE] + i]
-        cell = line[CELL] + i * J
-        start = row_start[word]
-        if row_start[word + 1] - start > RANK_LIMIT:
-            for j in range(J):
-                slot = start + target_ids[line[TARGET] + j]
-                forward[cell + j] = table[slot, 0]
-                reverse[cell + j] = table[slot, 1]
-        else:
-            for j in range(J):
-                slot = start + rank[cell + j]
-                forward[cell + j] = table[slot, 0]
-                reverse[cell + j] = table[slot, 1]
+        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
+        cell = line[CELL] + i * line[LENGTH_J]
+        for j in range(line[LENGTH_J]):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
+            work.forward[cell + j] = table[slot, 0]
+            work.reverse[cell + j] = table[slot, 1]
 
 
 @kernel
@@ -51,34 +42,26 @@ def rounded(posterior):
 
 
 @kernel
-def scatter(order, row_piece, lines, source_ids, target_ids, row_start, rank, forward, reverse, counts):
+def scatter(order, row_piece, pieces, ranks, work, counts):
     """Add the cells' posteriors to the counts (slots, 2) of their word types."""
     for k in range(len(order)):
-        line = lines[row_piece[order[k]]]
+        line = pieces.lines[row_piece[order[k]]]
         i = order[k] - line[ROW]
-        J = line[LENGTH_J]
-        word = source_ids[line[SOURCE] + i]
-        cell = line[CELL] + i * J
-        start = row_start[word]
-        if row_start[word + 1] - start > RANK_LIMIT:
-            for j in range(J):
-                slot = start + target_ids[line[TARGET] + j]
-                counts[slot, 0] += rounded(forward[cell + j])
-                counts[slot, 1] += rounded(reverse[cell + j])
-        else:
-            for j in range(J):
-                slot = start + rank[cell + j]
-                counts[slot, 0] += rounded(forward[cell + j])
-                counts[slot, 1] += rounded(reverse[cell + j])
+        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
+        cell = line[CELL] + i * line[LENGTH_J]
+        for j in range(line[LENGTH_J]):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
+            counts[slot, 0] += rounded(work.forward[cell + j])
+            counts[slot, 1] += rounded(work.reverse[cell + j])
 
 
 @kernel
-def scatter_null(lines, start, length, place, ids, posterior, counts):
-    """Add NULL's posteriors, one a token of the side that `start`, `length` and `place` (line columns) name."""
+def scatter_null(lines, side, ids, posterior, counts):
+    """Add NULL's posteriors, one per token of a side."""
     for piece in range(len(lines)):
         line = lines[piece]
-        for k in range(line[length]):
-            counts[ids[line[start] + k]] += rounded(posterior[line[place] + k])
+        for k in range(line[side.length]):
+            counts[ids[line[side.start] + k]] += rounded(posterior[line[side.place] + k])
 
 
 @kernel

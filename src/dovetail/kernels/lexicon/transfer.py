@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -10,30 +12,38 @@ from dovetail.kernels.text.search import place_of
 SPREAD = 8  # an old row longer than this many times the new one is searched, not spread out
 
 
-@kernel
-def look_up(
-    first,
-    last,
-    row_start,
-    target,
-    source_number,
-    target_number,
-    twin,
-    old_row_start,
-    old_target,
-    old_table,
-    missing,
-    unseen,
-    both_unseen,
-    same,
-    table,
-):
-    """Fill `table` for the slots of new source words first..last - 1.
+class NewRows(NamedTuple):
+    """Slots of a new text, and the numbers of its words in the old one: -1 for words never seen."""
 
-    `source_number` and `target_number` map new words to old ones, -1 for words never seen; old rows are sorted by target
-    word.  A pair of known words that never met gets `missing`, a pair with one unseen word `unseen`, with two
-    `both_unseen`, or `same` if they are spelled alike (`twin[e]` is the target word spelled like e).
-    """
+    row_start: np.ndarray  # int64 (source words + 1,)
+    target: np.ndarray  # int32 (slots,)
+    source_number: np.ndarray  # int32 (source words,)
+    target_number: np.ndarray  # int32 (target words,)
+    twin: np.ndarray  # int32 (source words,): the target word spelled like a source word
+
+
+class OldRows(NamedTuple):
+    """A trained lexicon, rows sorted by target word."""
+
+    row_start: np.ndarray  # int64 (source words + 1,)
+    target: np.ndarray  # int32 (slots,)
+    table: np.ndarray  # float32 (slots, 2), or counts: float64 (slots,)
+
+
+class Guesses(NamedTuple):
+    """Probabilities of pairs that the lexicon does not have: known words that never met, one or both words unseen."""
+
+    missing: np.float32
+    unseen: np.float32
+    both_unseen: np.float32
+    same: np.float32  # both unseen and spelled alike
+
+
+@kernel
+def look_up(first, last, new, old, guesses, table):
+    """Fill `table` for the slots of new source words first..last - 1."""
+    row_start, target, source_number, target_number, twin = new
+    missing, unseen, both_unseen, same = guesses
     for e in range(first, last):
         old_e = source_number[e]
         for slot in range(row_start[e], row_start[e + 1]):
@@ -48,10 +58,10 @@ def look_up(
                 forward = unseen
                 reverse = unseen
             else:
-                old = place_of(old_f, old_target, old_row_start[old_e], old_row_start[old_e + 1])
-                if old >= 0:
-                    forward = old_table[old, 0]
-                    reverse = old_table[old, 1]
+                place = place_of(old_f, old.target, old.row_start[old_e], old.row_start[old_e + 1])
+                if place >= 0:
+                    forward = old.table[place, 0]
+                    reverse = old.table[place, 1]
             table[slot, 0] = forward
             table[slot, 1] = reverse
 
@@ -64,8 +74,10 @@ def look_up_null(number, old, unseen, table):
 
 
 @kernel
-def look_up_counts(row_start, target, source_number, target_number, old_row_start, old_target, old_counts, counts):
-    """Fill `counts` for every slot with the count of the same pair in the old rows (sorted by target), 0 if it has none."""
+def look_up_counts(new, old, counts):
+    """Fill `counts` for every slot with the count of the same pair in the old rows, 0 if it has none."""
+    row_start, target, source_number, target_number, _ = new
+    old_row_start, old_target, old_counts = old
     size = 0
     for old_f in old_target:
         size = max(size, old_f + 1)
@@ -79,15 +91,15 @@ def look_up_counts(row_start, target, source_number, target_number, old_row_star
         if last - first > SPREAD * (row_start[e + 1] - row_start[e]):
             for slot in range(row_start[e], row_start[e + 1]):
                 old_f = target_number[target[slot]]
-                old = place_of(old_f, old_target, first, last)
-                if old >= 0:
-                    counts[slot] = old_counts[old]
+                place = place_of(old_f, old_target, first, last)
+                if place >= 0:
+                    counts[slot] = old_counts[place]
             continue
-        for old in range(first, last):
-            found[old_target[old]] = old_counts[old]
+        for place in range(first, last):
+            found[old_target[place]] = old_counts[place]
         for slot in range(row_start[e], row_start[e + 1]):
             old_f = target_number[target[slot]]
             if 0 <= old_f < len(found):
                 counts[slot] = found[old_f]
-        for old in range(first, last):
-            found[old_target[old]] = 0.0
+        for place in range(first, last):
+            found[old_target[place]] = 0.0

@@ -10,8 +10,9 @@ from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
 
 
 @kernel
-def mark_threshold(first, last, lines, forward, reverse, threshold, marks):
+def mark_threshold(first, last, lines, work, threshold, marks):
     """Mark the cells whose posterior exceeds the threshold: forward's, reverse's, and the mean of the two."""
+    forward, reverse = work.forward, work.reverse
     for piece in range(first, last):
         line = lines[piece]
         for cell in range(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J]):
@@ -26,12 +27,13 @@ def mark_threshold(first, last, lines, forward, reverse, threshold, marks):
 
 
 @kernel
-def collect(first, last, lines, source_core, target_core, marks, wanted, forward, reverse, weight):
-    """The links marked `wanted` of pieces first..last - 1: how many a piece, i, j and probability.
+def collect(first, last, lines, source_core, target_core, marks, wanted, work, weight):
+    """The links marked `wanted` of pieces first..last - 1: how many per piece, i, j and probability.
 
     A link's probability is (1 - weight) forward + weight reverse.  In a piece that is a window of a longer pair only
     links whose target position (for the reverse direction alone: source position) is in the core count.
     """
+    forward, reverse = work.forward, work.reverse
     by_source = weight == 1.0
     numbers = np.zeros(last - first, np.int64)
     total = 0

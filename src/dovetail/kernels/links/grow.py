@@ -20,8 +20,9 @@ def touches(marks, cell, i, j, I, J):
 
 
 @kernel
-def grow(first, last, lines, forward, reverse, least, marks):
+def grow(first, last, lines, work, least, marks):
     """Mark, best first, cells of mean posterior above `least` beside a marked cell whose row or column is still empty."""
+    forward, reverse = work.forward, work.reverse
     candidates = np.empty(0, np.int64)
     values = np.empty(0, np.float32)
     for piece in range(first, last):

@@ -9,18 +9,20 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.hmm.dense import total_of
-from dovetail.kernels.lexicon.collapsed import without
+from dovetail.kernels.lexicon.counted import without
+from dovetail.kernels.lexicon.slots import row_of, slot_of
 from dovetail.kernels.lexicon.table import rounded
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.text.cooccurrence import RANK_LIMIT
 
 
 @kernel
-def select(first, last, lines, source_ids, target_ids, row_start, rank, forward, reverse, share, width):
+def select(first, last, pieces, ranks, work, share, width):
     """Live cells of pieces first..last - 1: at least `share` of a column's sum in `forward`, or of a row's in `reverse`.
 
     Returns their numbers by row, columns, slots (32 bits if `width` is an array of such), and both values.
     """
+    lines, source_ids, target_ids = pieces
+    forward, reverse = work.forward, work.reverse
     rows = 0
     longest = 0
     for piece in range(first, last):
@@ -41,9 +43,9 @@ def select(first, last, lines, source_ids, target_ids, row_start, rank, forward,
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         enough[:J] = np.float32(0.0)
         for i in range(I):
-            row = forward[cell + i * J : cell + (i + 1) * J]
+            of_row = forward[cell + i * J : cell + (i + 1) * J]
             for j in range(J):
-                enough[j] += row[j]
+                enough[j] += of_row[j]
         for j in range(J):
             enough[j] *= share
         for i in range(I):
@@ -51,9 +53,7 @@ def select(first, last, lines, source_ids, target_ids, row_start, rank, forward,
                 room = 2 * room + J
                 columns, slots = _grown(columns, room), _grown(slots, room)
                 of_forward, of_reverse = _grown(of_forward, room), _grown(of_reverse, room)
-            word = source_ids[line[SOURCE] + i]
-            start = row_start[word]
-            dense = row_start[word + 1] - start > RANK_LIMIT
+            row = row_of(ranks.row_start, source_ids[line[SOURCE] + i])
             p = forward[cell : cell + J]
             r = reverse[cell : cell + J]
             enough_in_row = share * total_of(r)
@@ -63,7 +63,7 @@ def select(first, last, lines, source_ids, target_ids, row_start, rank, forward,
                 used += (p[j] >= enough[j]) | (r[j] >= enough_in_row)
             for k in range(begin, used):
                 j = np.int64(columns[k])
-                slots[k] = start + (target_ids[line[TARGET] + j] if dense else rank[cell + j])
+                slots[k] = slot_of(row, ranks.rank, cell + j, target_ids, line[TARGET] + j)
                 of_forward[k] = p[j]
                 of_reverse[k] = r[j]
             numbers[done] = used - begin
@@ -73,8 +73,10 @@ def select(first, last, lines, source_ids, target_ids, row_start, rank, forward,
 
 
 @kernel
-def narrow(first, last, lines, start, column, forward, reverse, share, kept, numbers):
-    """The same choice among live cells: kept[k] = whether cell k has its share still; `numbers` (rows,) are left a row."""
+def narrow(first, last, lines, live, values, share, kept, numbers):
+    """The same choice among live cells: kept[k] = whether cell k has its share still; `numbers` (rows,) are left per row."""
+    start, column = live.start, live.column
+    forward, reverse = values
     longest = 0
     for piece in range(first, last):
         longest = max(longest, lines[piece, LENGTH_J])
@@ -99,7 +101,7 @@ def narrow(first, last, lines, start, column, forward, reverse, share, kept, num
 
 @kernel
 def keep(kept, old, new):
-    """Copy what is kept of one number a cell."""
+    """Copy what is kept of one number per cell."""
     m = 0
     for k in range(len(kept)):
         if kept[k]:
@@ -128,26 +130,12 @@ def _grown(values, room):
 
 
 @kernel
-def gather(
-    order,
-    row_piece,
-    lines,
-    source_ids,
-    target_ids,
-    start,
-    column,
-    slot,
-    count,
-    to_forward,
-    to_reverse,
-    support,
-    sources,
-    targets,
-    weights,
-    forward,
-    reverse,
-):
+def gather(order, row_piece, pieces, live, entries, values):
     """Emissions of the live cells of the rows in `order`: each one's own count taken out, messages multiplied in."""
+    lines, source_ids, target_ids = pieces
+    start, column, slot, count, to_forward, to_reverse = live
+    support, sources, targets, weights = entries
+    forward, reverse = values
     for k in range(len(order)):
         row = order[k]
         line = lines[row_piece[row]]
@@ -161,8 +149,9 @@ def gather(
 
 
 @kernel
-def scatter(order, start, slot, count, counts):
+def scatter(order, live, counts):
     """Add the live cells' counts to their slots."""
+    start, slot, count = live.start, live.slot, live.count
     for k in range(len(order)):
         for entry in range(start[order[k]], start[order[k] + 1]):
             if count[entry] > 0.0:
@@ -170,8 +159,9 @@ def scatter(order, start, slot, count, counts):
 
 
 @kernel
-def fill(first, last, lines, start, column, values, cells):
+def fill(first, last, lines, live, values, cells):
     """Write the live cells' values where all cells have a place, and zeros around them."""
+    start, column = live.start, live.column
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell, row = line[LENGTH_I], line[LENGTH_J], line[CELL], line[ROW]

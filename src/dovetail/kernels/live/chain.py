@@ -1,7 +1,7 @@
 """Forward-backward over live cells only, for HMMs whose jumps depend on the word jumped from.
 
-A trained model leaves three or four cells a column worth a thought, and as many places where the last link may have
-been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm, same equations): the cost is that of
+A trained model leaves three or four cells per column worth a thought, and as many places where the last link may have
+been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm.dense, same equations): the cost is that of
 the pairs on the lists, not O(I^2 J).
 """
 
@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import total_of
 from dovetail.kernels.hmm.word_jumps import count_ends
+from dovetail.kernels.live.records import Chances, Expected, Past, Room, Sentence
 from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
@@ -39,16 +40,18 @@ def jump_sums(weights, low, high, sums):
 
 
 @leaf
-def exit_chances(words, first_word, S, weights, sums, bins, low, high, exits):
+def exit_chances(words, first_word, S, jumps, bins, exits):
     """exits[s'] = 1 / the summed weight of all jumps from s' that stay in the sentence."""
-    middle = len(bins) // 2
+    weights, sums = jumps
+    of, low, high = bins
+    middle = len(of) // 2
     for before in range(S):
         word = words[first_word + before]
-        total = weights[word, bins[middle]]
-        left = bins[middle - before]
+        total = weights[word, of[middle]]
+        left = of[middle - before]
         if before > 0:
             total += sums[word, left] + weights[word, left] * np.float32(before + high[left] + 1)
-        right = bins[middle + S - 1 - before]
+        right = of[middle + S - 1 - before]
         if before < S - 1:
             total += sums[word, right] + weights[word, right] * np.float32(S - 1 - before - low[right] + 1)
         exits[before] = np.float32(1.0) / total
@@ -67,48 +70,17 @@ def end_chances(S, shape, from_end, chances):
 
 
 @leaf
-def chain(
-    T,
-    S,
-    begin,
-    state,
-    emission,
-    nulls,
-    null,
-    words,
-    first_word,
-    weights,
-    exits,
-    first,
-    last,
-    bins,
-    negligible,
-    counting,
-    alpha,
-    place,
-    weight,
-    start_mass,
-    past_begin,
-    past_state,
-    past_word,
-    past_position,
-    past_beta,
-    past_next,
-    where,
-    moves,
-    leaving,
-    first_moves,
-    final,
-):
+def chain(sentence, chances, null, negligible, room, expected, counting):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
-    Word t's live cells are begin[t]:begin[t + 1], with states `state` and `emission`, which is overwritten by
-    posteriors; `nulls` (T,) likewise.  The `past` lists hold, word after word, the positions that are possible after
-    it: state, probability, beta, and where the same state stands on the next word's list (-1: nowhere); positions up to
-    `negligible` are forgotten.
-    With `counting`, `moves` (S, bins), `leaving` (S,), `first_moves` (S,) and `final` (S,) get what kernels.hmm counts.
-    Returns the log-likelihood.
+    Positions up to `negligible` are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
+    log-likelihood.
     """
+    T, S, begin, state, emission, nulls = sentence
+    words, first_word, weights, exits, first, last, bins = chances
+    alpha, place, weight, start_mass, past = room
+    past_begin, past_state, past_word, past_position, past_beta, past_next, where = past
+    moves, leaving, first_moves, final = expected
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
     zero = np.float32(0.0)
@@ -232,44 +204,15 @@ def chain(
 
 
 @kernel
-def expect(
-    first,
-    last,
-    lines,
-    source_ids,
-    target_ids,
-    start,
-    column,
-    null_forward,
-    null_reverse,
-    forward,
-    reverse,
-    null_forward_posterior,
-    null_reverse_posterior,
-    log_likelihood,
-    null,
-    forward_weights,
-    reverse_weights,
-    forward_sums,
-    reverse_sums,
-    bins,
-    low_end,
-    high_end,
-    ends,
-    negligible,
-    counting,
-    row_moves,
-    row_exposure,
-    column_moves,
-    column_exposure,
-    end_counts,
-):
-    """Posteriors of both directions for pieces first..last - 1, in place of live cells' emissions in `forward`, `reverse`.
+def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps, counts, counting):
+    """Posteriors of both directions for pieces first..last - 1, in place of live cells' emissions in `values`.
 
-    `ends` (2 directions, start and end, positions).  With `counting`: expected moves out of each token by bin
-    (tokens, bins), and what they were exposed to per unit of weight (tokens,); `end_counts` (2, 2, 2, positions) gets
-    expected first and last positions, and exposures.
+    NULL's posteriors go to `work`.  With `counting`, `counts` get expected moves out of each token, first and last
+    positions, and exposures.
     """
+    lines, source_ids, target_ids = pieces
+    start, column = live.start, live.column
+    forward, reverse = values
     longest = 0
     area = 0
     most = 0
@@ -288,17 +231,17 @@ def expect(
     order = np.empty(most, np.int64)
     in_order = np.empty(most, np.float32)
     state = np.empty(most, np.int64)
-    alpha = np.empty(most, np.float32)
-    place = np.empty(most, np.int64)
-    weight = np.empty(most, np.float32)
+    past = Past(
+        np.empty(longest + 1, np.int64),
+        np.empty(area, np.int64),
+        np.empty(area, np.int64),
+        np.empty(area, np.float32),
+        np.empty(area, np.float32),
+        np.empty(area, np.int64),
+        np.empty(longest, np.int64),
+    )
     start_mass = np.empty(longest, np.float32)
-    past_begin = np.empty(longest + 1, np.int64)
-    past_state = np.empty(area, np.int64)
-    past_word = np.empty(area, np.int64)
-    past_position = np.empty(area, np.float32)
-    past_beta = np.empty(area, np.float32)
-    past_next = np.empty(area, np.int64)
-    where = np.empty(longest, np.int64)
+    room = Room(np.empty(most, np.float32), np.empty(most, np.int64), np.empty(most, np.float32), start_mass, past)
     space = np.empty(3 * longest * longest + 2 * area if crowded else 0, np.float32)
     beta = np.empty(longest, np.float32)
     weight_by_state = np.empty(longest, np.float32)
@@ -313,99 +256,47 @@ def expect(
         for direction in range(2):
             if direction == 0:
                 S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
-                words, first_word, weights, sums = source_ids, line[SOURCE], forward_weights, forward_sums
+                words, first_word, own, tokens = source_ids, line[SOURCE], jumps.forward, counts.rows
                 emission = in_order[:n]
-                nulls = null_forward_posterior[line[COLUMN] : line[COLUMN] + T]
+                of_null = work.null_forward[line[COLUMN] : line[COLUMN] + T]
                 for t in range(T):
-                    nulls[t] = null_forward[target_ids[line[TARGET] + t]]
+                    of_null[t] = nulls.forward[target_ids[line[TARGET] + t]]
                 by_column(line[ROW], S, T, start, column, begin, order, state)
                 for m in range(n):
                     in_order[m] = forward[low + order[m]]
-                moves = row_moves[token : token + S] if counting else row_moves
-                exposure = row_exposure
             else:
                 S, T, token = line[LENGTH_J], line[LENGTH_I], line[COLUMN]
-                words, first_word, weights, sums = target_ids, line[TARGET], reverse_weights, reverse_sums
+                words, first_word, own, tokens = target_ids, line[TARGET], jumps.reverse, counts.columns
                 emission = reverse[low:high]
-                nulls = null_reverse_posterior[line[ROW] : line[ROW] + T]
+                of_null = work.null_reverse[line[ROW] : line[ROW] + T]
                 for t in range(T):
-                    nulls[t] = null_reverse[source_ids[line[SOURCE] + t]]
+                    of_null[t] = nulls.reverse[source_ids[line[SOURCE] + t]]
                 for t in range(T + 1):
                     begin[t] = start[line[ROW] + t] - low
                 for k in range(n):
                     state[k] = column[low + k]
-                moves = column_moves[token : token + S] if counting else column_moves
-                exposure = column_exposure
-            exit_chances(words, first_word, S, weights, sums, bins, low_end, high_end, exits)
-            start_exit = end_chances(S, ends[direction, 0], False, first_link)
-            end_exit = end_chances(S, ends[direction, 1], True, last_link)
+            moves = tokens.by_bin[token : token + S] if counting else tokens.by_bin
+            exit_chances(words, first_word, S, own, jumps.bins, exits)
+            start_exit = end_chances(S, jumps.ends[direction, 0], False, first_link)
+            end_exit = end_chances(S, jumps.ends[direction, 1], True, last_link)
+            sentence = Sentence(T, S, begin, state, emission, of_null)
+            chances = Chances(words, first_word, own.weights, exits, first_link, last_link, jumps.bins.of)
+            expected = Expected(moves, leaving, first_moves, final)
             if n > CROWDED * T:
                 log_likelihood[piece, direction] = rows(
-                    T,
-                    S,
-                    begin,
-                    state,
-                    emission,
-                    nulls,
-                    null,
-                    words,
-                    first_word,
-                    weights,
-                    exits,
-                    first_link,
-                    last_link,
-                    bins,
-                    counting,
-                    space,
-                    start_mass,
-                    beta,
-                    weight_by_state,
-                    moves,
-                    leaving,
-                    first_moves,
-                    final,
+                    sentence, chances, jumps.null, space, start_mass, beta, weight_by_state, expected, counting
                 )
             else:
                 log_likelihood[piece, direction] = chain(
-                    T,
-                    S,
-                    begin,
-                    state,
-                    emission,
-                    nulls,
-                    null,
-                    words,
-                    first_word,
-                    weights,
-                    exits,
-                    first_link,
-                    last_link,
-                    bins,
-                    negligible,
-                    counting,
-                    alpha,
-                    place,
-                    weight,
-                    start_mass,
-                    past_begin,
-                    past_state,
-                    past_word,
-                    past_position,
-                    past_beta,
-                    past_next,
-                    where,
-                    moves,
-                    leaving,
-                    first_moves,
-                    final,
+                    sentence, chances, jumps.null, jumps.negligible, room, expected, counting
                 )
             if direction == 0:
                 for m in range(n):
                     forward[low + order[m]] = in_order[m]
             if counting:
                 for s in range(S):
-                    exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
-                count_ends(first_moves[:S], final, last_link, start_exit, end_exit, end_counts[direction])
+                    tokens.exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
+                count_ends(first_moves[:S], final, last_link, start_exit, end_exit, counts.ends[direction])
 
 
 @leaf

@@ -1,13 +1,13 @@
-"""The same as kernels.live_hmm.chain by rows of numbers instead of lists: better while most cells are alive."""
+"""The same as kernels.live.chain by rows of numbers instead of lists: better while most cells are alive."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.hmm.dense import forward_backward
+from dovetail.kernels.hmm.dense import Moves, Room, Transitions, forward_backward
 
-SINGLE = 7  # distances up to this have a bin each (models.word_jumps.EDGES), so that their weights lie side by side
+SINGLE = 7  # distances up to this have a bin each (models.jumps.word.EDGES), so that their weights lie side by side
 
 
 @kernel
@@ -33,32 +33,11 @@ def jump_table(words, first_word, S, weights, bins, exits, table, transposed):
 
 
 @leaf
-def rows(
-    T,
-    S,
-    begin,
-    state,
-    emission,
-    nulls,
-    null,
-    words,
-    first_word,
-    weights,
-    exits,
-    first,
-    last,
-    bins,
-    counting,
-    space,
-    start_mass,
-    beta,
-    weight,
-    moves,
-    leaving,
-    first_moves,
-    final,
-):
-    """One direction of one sentence; see `chain` for the arguments.  `space` has room for three S by S, two T by S."""
+def rows(sentence, chances, null, space, start_mass, beta, weight, expected, counting):
+    """One direction of one sentence; see `chain`.  `space` has room for three S by S, two T by S."""
+    T, S, begin, state, emission, nulls = sentence
+    words, first_word, weights, exits, first, last, bins = chances
+    moves, leaving, first_moves, final = expected
     square = S * S
     table = space[:square].reshape(S, S)
     transposed = space[square : 2 * square].reshape(S, S)
@@ -75,17 +54,9 @@ def rows(
         cells,
         nulls,
         null,
-        table,
-        transposed,
-        first[:S],
-        last[:S],
-        position,
-        start_mass,
-        beta,
-        weight,
-        pairs,
-        leaving[:S],
-        first_moves[:S],
+        Transitions(table, transposed, first[:S], last[:S]),
+        Room(position, start_mass, beta, weight),
+        Moves(pairs, leaving[:S], first_moves[:S]),
         counting,
     )
     for t in range(T):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
@@ -11,36 +13,28 @@ from dovetail.kernels.live.messages import NOTABLE, speak
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 
+class MessageRoom(NamedTuple):
+    """Scratch space for the messages of one word."""
+
+    posteriors: np.ndarray  # float32 (live cells,)
+    messages: np.ndarray  # float32 (live cells,)
+    chances: np.ndarray  # float64 (live cells,)
+    others: np.ndarray  # float64 (K + 1,)
+
+
 @kernel
-def settle(
-    first,
-    last,
-    lines,
-    source_ids,
-    target_ids,
-    power,
-    keep,
-    start,
-    column,
-    forward,
-    reverse,
-    count,
-    to_forward,
-    to_reverse,
-    null_forward,
-    null_reverse,
-    forward_fertility,
-    reverse_fertility,
-    row_belief,
-    column_belief,
-):
+def settle(first, last, pieces, power, keep, live, values, work, beliefs):
     """Counts of live cells and messages to them, in place of the last ones, for pieces first..last - 1.
 
     A link's count is (forward reverse) ** power, or the mean of the two for power 0; NULL's is what its word has left.
     Counts up to `keep` are not worth remembering.
-    Empty fertility tables mean no messages; the beliefs are each word's posterior over fertilities.
+    Empty fertility tables mean no messages; beliefs.rows and .columns get each token's posterior over fertilities.
     """
-    talking = len(forward_fertility) > 0
+    lines, source_ids, target_ids = pieces
+    start, column, count = live.start, live.column, live.count
+    forward, reverse = values
+    null_forward, null_reverse = work.null_forward, work.null_reverse
+    talking = len(beliefs.source) > 0
     longest = 0
     most = 0
     for piece in range(first, last):
@@ -50,10 +44,12 @@ def settle(
     begin = np.empty(longest + 1, np.int64)
     order = np.empty(most, np.int64)
     state = np.empty(most, np.int64)
-    posteriors = np.empty(most, np.float32)
-    messages = np.empty(most, np.float32)
-    chances = np.empty(most, np.float64)
-    others = np.empty(forward_fertility.shape[1], np.float64)
+    room = MessageRoom(
+        np.empty(most, np.float32),
+        np.empty(most, np.float32),
+        np.empty(most, np.float64),
+        np.empty(beliefs.source.shape[1], np.float64),
+    )
     for piece in range(first, last):
         line = lines[piece]
         I, J, row, left = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
@@ -81,14 +77,11 @@ def settle(
                 begin,
                 order,
                 reverse[low:high],
-                to_reverse[low:high],
-                reverse_fertility,
+                live.to_reverse[low:high],
+                beliefs.target,
                 target_ids[line[TARGET] : line[TARGET] + J],
-                column_belief[left : left + J],
-                posteriors,
-                messages,
-                chances,
-                others,
+                beliefs.columns[left : left + J],
+                room,
             )
             for i in range(I + 1):
                 begin[i] = start[row + i] - low
@@ -99,26 +92,21 @@ def settle(
                 begin,
                 order,
                 forward[low:high],
-                to_forward[low:high],
-                forward_fertility,
+                live.to_forward[low:high],
+                beliefs.source,
                 source_ids[line[SOURCE] : line[SOURCE] + I],
-                row_belief[row : row + I],
-                posteriors,
-                messages,
-                chances,
-                others,
+                beliefs.rows[row : row + I],
+                room,
             )
 
 
 @leaf
-def speak_to_all(
-    n_words, begin, order, posterior, message, fertility, words, belief, posteriors, messages, chances, others
-):
+def speak_to_all(n_words, begin, order, posterior, message, fertility, words, belief, room):
     """Messages of one side's words to their live cells, in place of the last ones.
 
-    Word w's cells are order[begin[w]:begin[w + 1]]; those that are not notable are lumped together.  The last four
-    arrays are scratch space.
+    Word w's cells are order[begin[w]:begin[w + 1]]; those that are not notable are lumped together.
     """
+    posteriors, messages, chances, others = room
     for w in range(n_words):
         n = 0
         lump = 0.0

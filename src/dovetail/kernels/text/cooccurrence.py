@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
-
-RANK_LIMIT = 65535  # ranks are uint16; a longer row is dense and needs none
+from dovetail.kernels.lexicon.slots import RANK_LIMIT
 
 
 @kernel
@@ -26,29 +27,29 @@ def sort_by_word(words, n_words):
     return order, starts
 
 
+class Tokens(NamedTuple):
+    """Rows of a text by source word, and where each row's cells and target words are."""
+
+    order: np.ndarray  # int32 (rows,): rows by source word
+    word_starts: np.ndarray  # int64 (source words + 1,)
+    row_piece: np.ndarray  # int32 (rows,)
+    piece_row: np.ndarray  # int64 (pieces + 1,)
+    piece_cell: np.ndarray  # int64 (pieces + 1,)
+    target_start: np.ndarray  # int64 (pieces,)
+    target_length: np.ndarray  # int32 (pieces,)
+    target_ids: np.ndarray  # int32 (tokens,)
+
+
 @kernel
-def rank_cells(
-    first_word,
-    last_word,
-    order,
-    word_starts,
-    row_piece,
-    piece_row,
-    piece_cell,
-    target_start,
-    target_length,
-    target_ids,
-    n_targets,
-    bound,
-    rank,
-):
+def rank_cells(first_word, last_word, tokens, n_targets, bound, rank):
     """Ranks of the cells of source words first_word..last_word - 1 among their word's partners.
 
     A row is one source token of one piece; its J cells are consecutive.  Walks each word's rows in corpus order and
     numbers its target words as they first appear, so frequent partners get low ranks and lie close together.  Writes
-    `rank` for each cell, returns the partners of all the words, concatenated, and how many each word has.  A word with
-    more than RANK_LIMIT partners gets a dense row instead: one slot for every target word, found by its id.
+    `rank` for each cell, returns the partners of all the words (at most `bound`), concatenated, and how many each word has.
+    A word with more than RANK_LIMIT partners gets a dense row instead: one slot for every target word, found by its id.
     """
+    order, word_starts, row_piece, piece_row, piece_cell, target_start, target_length, target_ids = tokens
     seen = np.full(n_targets, -1, np.int32)  # base + rank of each target word; older bases mean "not seen by this word"
     partners = np.empty(bound, np.int32)
     lengths = np.empty(last_word - first_word, np.int64)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.models.checks import check_shapes
+from dovetail.models.lexicon.words import picked
+
 
 @dataclass(frozen=True)
 class CategoricalFertility:
@@ -31,10 +34,14 @@ class CategoricalFertility:
 
     def for_words(self, numbers: np.ndarray) -> CategoricalFertility:
         """The same for another vocabulary: `numbers` are its words' numbers here, -1 for unseen words."""
-        if len(self.table) == 0:
-            return CategoricalFertility(np.tile(self.shared, (len(numbers), 1)), self.shared)
-        return CategoricalFertility(np.where((numbers >= 0)[:, None], self.table[numbers], self.shared), self.shared)
+        return CategoricalFertility(picked(self.table, numbers, self.shared), self.shared)
 
-    def first_message(self) -> np.ndarray:
-        """phi(1) / phi(0): what a word tells a cell while it knows of no other link."""
-        return (self.table[:, 1] / np.maximum(self.table[:, 0], 1e-4)).clip(1e-4, 1e4).astype(np.float32)
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"table": self.table, "shared": self.shared}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], words: int) -> CategoricalFertility:
+        """The saved table of so many words, or ValueError."""
+        table, shared = arrays["table"], arrays["shared"]
+        check_shapes((table, np.float64, (words, len(shared))), (shared, np.float64, (len(shared),)))
+        return cls(table, shared)

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 
+if TYPE_CHECKING:
+    from dovetail.models.lexicon.lexicon import Lexicon
+    from dovetail.models.model import Model
+
 EXAMPLES = 4
+DIRECTIONS = ("forward", "reverse")
+
+
+class FertilityMeans(NamedTuple):
+    """Expected links of each word of one side, how often it was seen, and NULL's links for each of its tokens."""
+
+    means: np.ndarray
+    tokens: np.ndarray
+    null: float
 
 
 @dataclass(frozen=True)
@@ -27,25 +40,19 @@ class FertilityEntry:
 
 
 def fertility_table(
-    model: Any, vocabularies: tuple[Vocabulary, Vocabulary], direction: str, minimum: int
+    model: Model, vocabularies: tuple[Vocabulary, Vocabulary], direction: str, minimum: int
 ) -> list[FertilityEntry]:
     """NULL, then words by falling count (source words if `direction` is forward, else target words)."""
-    if direction not in ("forward", "reverse"):
+    if direction not in DIRECTIONS:
         raise InputError(f"no direction {direction!r}", remedy="Choose forward or reverse.")
-    if not hasattr(model, "fertility"):
-        raise InputError(
-            f"the model {model.name} has no fertility", remedy="Train a recipe such as hmm-fertility, then ask it."
-        )
-    side = 0 if direction == "forward" else 1
-    fertility, own, other = model.fertility[side], vocabularies[side], vocabularies[1 - side]
-    means, tokens = fertility.means(), fertility.tokens
+    side = DIRECTIONS.index(direction)
+    means, tokens, null = model.fertility_means(side)
+    own, other = vocabularies[side], vocabularies[1 - side]
     order = np.argsort(-tokens, kind="stable")
     order = order[tokens[order] >= minimum]
     partners, probabilities, starts = _by_word(model.lexicon, side)
-    nulls = model.lexicon.null_forward if side == 0 else model.lexicon.null_reverse
-    entries = [
-        FertilityEntry("NULL", float(fertility.null), int(tokens.sum()), _best(np.arange(len(nulls)), nulls, other))
-    ]
+    nulls = model.lexicon.nulls[side]
+    entries = [FertilityEntry("NULL", float(null), int(tokens.sum()), _best(np.arange(len(nulls)), nulls, other))]
     for word in order:
         row = slice(starts[word], starts[word + 1])
         examples = _best(partners[row], probabilities[row], other)
@@ -53,15 +60,16 @@ def fertility_table(
     return entries
 
 
-def _by_word(lexicon: Any, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _by_word(lexicon: Lexicon, side: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Partners and probabilities of each word's translations, and where each word's begin."""
-    slots = lexicon.slots
+    from dovetail.pool import Pool
+
+    slots, table = lexicon.slots, lexicon.entries(Pool(1))
     if side == 0:
-        return slots.target, lexicon.table[:, 0], slots.row_start
-    sources = np.repeat(np.arange(slots.n_sources), np.diff(slots.row_start))
+        return slots.target, table[:, 0], slots.row_start
     order = np.argsort(slots.target, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(slots.target, minlength=slots.n_targets))])
-    return sources[order], lexicon.table[order, 1], starts
+    return slots.source[order], table[order, 1], starts
 
 
 def _best(partners: np.ndarray, probabilities: np.ndarray, vocabulary: Vocabulary) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ import numpy as np
 
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live.chain import jump_sums
+from dovetail.kernels.live.records import Bins, WordWeights
+from dovetail.models.checks import check_shapes
+from dovetail.models.lexicon.words import picked
 
 # Lower ends of the bins of |distance|: one by one up to 7, then wider.  Never pool all far jumps: it costs several
 # points where word orders differ much.
@@ -33,6 +36,11 @@ def bins_of(longest: int) -> np.ndarray:
     return (len(EDGES) - 1 + np.sign(distance) * size).astype(np.int64)
 
 
+def bins_for(longest: int) -> Bins:
+    """All that kernels are told of the bins, for sentences up to some length."""
+    return Bins(bins_of(longest), *bin_limits())
+
+
 @dataclass(frozen=True)
 class WordJumps:
     """Weights (words, bins) of one direction, smoothed towards the weights of all words; start and end weights.
@@ -45,6 +53,10 @@ class WordJumps:
     shared: np.ndarray  # float32 (bins,): of all words together, for words never seen
     start: np.ndarray  # float64 (POSITIONS,)
     end: np.ndarray
+
+    @property
+    def by_word(self) -> WordWeights:
+        return WordWeights(self.weights, self.sums)
 
     @cached_property
     def sums(self) -> np.ndarray:
@@ -97,11 +109,23 @@ class WordJumps:
 
     def for_words(self, numbers: np.ndarray) -> WordJumps:
         """The same for another vocabulary: `numbers` are its words' numbers here, -1 for unseen words."""
-        if len(self.weights) == 0:
-            weights = np.broadcast_to(self.shared, (len(numbers), BINS))
-        else:
-            weights = np.where((numbers >= 0)[:, None], self.weights[numbers], self.shared)
-        return WordJumps(np.ascontiguousarray(weights, np.float32), self.shared, self.start, self.end)
+        weights = np.ascontiguousarray(picked(self.weights, numbers, self.shared), np.float32)
+        return WordJumps(weights, self.shared, self.start, self.end)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"weights": self.weights, "shared": self.shared, "start": self.start, "end": self.end}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], words: int) -> WordJumps:
+        """The saved jumps of so many words, or ValueError."""
+        saved = cls(*(arrays[name] for name in ("weights", "shared", "start", "end")))
+        check_shapes(
+            (saved.weights, np.float32, (words, BINS)),
+            (saved.shared, np.float32, (BINS,)),
+            (saved.start, np.float64, (POSITIONS,)),
+            (saved.end, np.float64, (POSITIONS,)),
+        )
+        return saved
 
 
 def _normalised(moves: np.ndarray, exposure: np.ndarray) -> np.ndarray:

@@ -4,142 +4,192 @@ t(f | e) = (n(e, f) - q + alpha B(e, f) + sum over stem levels of A (n(se, sf) -
            / (n(e) - q + alpha sum of B + sum of A)
 
 where q is what this very cell contributed in the last iteration, B grows with likeness of spelling, and se, sf are stems.
+What further priors count of a pair is added to alpha B.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.shards import Block, Shard, Slots
+from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.engines import Threads
-from dovetail.kernels.lexicon import collapsed as kernels
+from dovetail.kernels.lexicon import counted as kernels
 from dovetail.kernels.lexicon import spelling as spelling_kernels
-from dovetail.kernels.lexicon import table as lexicon_kernels
-from dovetail.kernels.lexicon import transfer as transfer_kernels
+from dovetail.kernels.lexicon.table import scatter_null
+from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.live import cells as live_kernels
-from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
-from dovetail.models.lexicon.spelling import compare_spellings
+from dovetail.kernels.live.records import Values
+from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
+from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.lexicon.lexicon import Lexicon, Prior
+from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
-from dovetail.models.lexicon.table import WordMap, check_shapes, saved_slots, slot_runs
-from dovetail.models.lexicon.words import WordTables
-from dovetail.models.live import Live, LiveValues
+from dovetail.models.lexicon.words import WordMap, picked
+from dovetail.models.live import Live
+from dovetail.options import Options, option
+from dovetail.pool import Pool
 
 
 @dataclass(frozen=True)
-class LexiconPriors:
-    """How much the forms of words count: `alpha` for any pair, `stems` the weights A of the stem levels, 0 for none."""
+class FormPriors(Options):
+    """How much the forms of words count."""
 
-    alpha: float = 1e-4
-    stems: tuple[float, ...] = (3.0, 1.5, 1.0, 1.0)
+    alpha: float = option(1e-4, at_least=1e-9, help="prior count of any pair of words")
+    head_stems: float = option(3.0, at_least=0.0, help="counts that a word takes from its stem of four first letters")
+    tail_stems: float = option(1.5, at_least=0.0, help="counts that a word takes from its stem of four last letters")
+    short_stems: float = option(1.0, at_least=0.0, help="counts that a word takes from its stem of three first letters")
+    middle_stems: float = option(1.0, at_least=0.0, help="counts that a word takes from its third to sixth letter")
+    spelling: bool = option(True, help="whether likeness of spelling counts, as far as it is right in this text")
 
     @property
-    def levels(self) -> list[int]:
-        """The levels that are used."""
-        return [level for level, weight in enumerate(self.stems) if weight > 0]
-
-    @property
-    def weights(self) -> np.ndarray:
-        """Their weights, in order."""
-        return np.array([self.stems[level] for level in self.levels], np.float32)
+    def stems(self) -> tuple[float, ...]:
+        """Weights of the stem levels in the order of kernels.lexicon.stems."""
+        return self.head_stems, self.tail_stems, self.short_stems, self.middle_stems
 
 
 @dataclass
-class CollapsedLexicon:
+class CountedLexicon(Lexicon):
     """Counts of both directions at once: agreement makes them the same.
 
-    `totals` are counts of links by source and by target word; `spelling` is each slot's bin, `prior` each bin's prior
-    count and `spelled` what each word's spelling adds to its prior weight.  `words` says, for a lexicon that was
-    transferred, where its words were in the old one.
+    `totals` are counts of links by source and by target word, `prior_weights` what spellings and further priors add to
+    alpha times the number of words; `stem_weights` are A of each level, 0 for none, and `levels` those that are used.
     """
 
     slots: Slots
     counts: np.ndarray  # float64 (slots,)
     totals: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
-    spelled: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
+    nulls: Nulls
     vocabularies: tuple[Vocabulary, Vocabulary]
     sizes: tuple[int, int]  # words of the text that was trained on
-    priors: LexiconPriors
+    stem_weights: tuple[float, ...]
     levels: list[StemLevel]
-    spelling: np.ndarray  # uint8 (slots,)
-    prior: np.ndarray  # float32 (spelling bins,)
-    null_forward: np.ndarray  # float32 (target words,)
-    null_reverse: np.ndarray  # float32 (source words,)
-    words: WordMap | None = None
-    _emissions: np.ndarray | None = field(default=None, init=False)
+    spelling: SpellingPrior
+    prior_weights: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
+    pseudo_counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))  # (slots,), or no priors
+    words: WordMap | None = None  # of a lexicon that was transferred: where its words were in the old one
 
     @classmethod
-    def of(cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], priors: LexiconPriors) -> CollapsedLexicon:
-        """Nothing counted yet, and spellings not yet compared."""
+    def empty(
+        cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], priors: FormPriors, pool: Pool | None = None
+    ) -> CountedLexicon:
+        """Nothing counted yet; spellings are compared if there is a pool to do it, but worth nothing."""
+        sizes = slots.n_sources, slots.n_targets
+        bins = compare_spellings(slots, *vocabularies, pool) if pool is not None else np.zeros(len(slots), np.uint8)
         return cls(
             slots,
             np.zeros(len(slots)),
-            (np.zeros(slots.n_sources), np.zeros(slots.n_targets)),
-            (np.zeros(slots.n_sources), np.zeros(slots.n_targets)),
+            (np.zeros(sizes[0]), np.zeros(sizes[1])),
+            Nulls(np.zeros(sizes[1], np.float32), np.zeros(sizes[0], np.float32)),
             vocabularies,
-            (slots.n_sources, slots.n_targets),
-            priors,
-            [StemLevel.of(slots, *vocabularies, level) for level in priors.levels],
-            np.zeros(len(slots), np.uint8),
-            np.full(spelling_kernels.BINS, priors.alpha, np.float32),
-            np.zeros(slots.n_targets, np.float32),
-            np.zeros(slots.n_sources, np.float32),
+            sizes,
+            priors.stems,
+            [StemLevel.of(slots, vocabularies, level) for level in _used(priors.stems)],
+            SpellingPrior.flat(priors.alpha, bins),
+            (np.zeros(sizes[0]), np.zeros(sizes[1])),
         )
 
-    def calibrate(self, shares: np.ndarray) -> None:
-        """Prior counts alpha B with B = 1 + (0.5 / alpha) r ** 3, r the share of cells that a spelling bin wins.
+    @property
+    def alpha(self) -> float:
+        return self.spelling.alpha
 
-        The cube switches the prior off where spelling says little; linear in r it did harm.
-        """
-        alpha = self.priors.alpha
-        self._take_prior((alpha * (1.0 + 0.5 / alpha * shares**3)).astype(np.float32))
+    def calibrated(self, wins: np.ndarray) -> CountedLexicon:
+        """With spellings that are worth what they won."""
+        return self._with_prior(self.spelling.calibrated(wins))
 
-    def _take_prior(self, prior: np.ndarray) -> None:
-        """Prior counts by spelling bin, and what they add up to for each word."""
-        self.prior = prior
-        self.spelled = sums_by_word((prior - np.float32(self.priors.alpha))[self.spelling], self.slots)
+    def with_priors(self, priors: Sequence[Prior]) -> CountedLexicon:
+        """Lean on these priors, too."""
+        counts = [prior.pseudo_counts(self.slots, *self.vocabularies) for prior in priors]
+        if not counts:
+            return self
+        return replace(self, pseudo_counts=sum(counts[1:], counts[0]))._with_prior(self.spelling)
 
-    def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> CollapsedLexicon:
+    def _with_prior(self, spelling: SpellingPrior) -> CountedLexicon:
+        source, target = spelling.weights(self.slots)
+        if len(self.pseudo_counts):
+            more = sums_by_word(self.pseudo_counts, self.slots)
+            source, target = source + more[0], target + more[1]
+        return replace(self, spelling=spelling, prior_weights=(source, target))
+
+    def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> CountedLexicon:
         """The M-step: other counts, of links and of NULL's."""
         for level in self.levels:
             level.recount(counts)
-        totals = sums_by_word(counts, self.slots)
-        null_forward, null_reverse = (_null_table(null) for null in nulls)
-        return replace(self, counts=counts, totals=totals, null_forward=null_forward, null_reverse=null_reverse)
+        tables = Nulls(*(_null_table(null) for null in nulls))
+        return replace(self, counts=counts, totals=sums_by_word(counts, self.slots), nulls=tables)
+
+    @property
+    def _weights(self) -> np.ndarray:
+        return np.array([self.stem_weights[level] for level in _used(self.stem_weights)], np.float32)
 
     @cached_property
-    def tables(self) -> WordTables:
-        return WordTables.of(self)
+    def tables(self) -> kernels.WordTables:
+        """What kernels read of words."""
+        width = kernels.FIRST_LEVEL + kernels.WIDTH * len(self.levels)
+        made = [np.zeros((size, width), np.float32) for size in (self.slots.n_sources, self.slots.n_targets)]
+        for side, table in enumerate(made):
+            table[:, kernels.TOTAL] = self.totals[side]
+            table[:, kernels.PRIOR] = np.float32(self.alpha) * self.sizes[1 - side] + self.prior_weights[side]
+            for number, level in enumerate(self.levels):
+                at = kernels.FIRST_LEVEL + kernels.WIDTH * number
+                table[:, at + kernels.STEM] = level.totals[side][level.stems[side].numbers]
+                table[:, at + kernels.SHARE] = level.shares[side]
+            kernels.ready_factors(table, self._weights)
+        return kernels.WordTables(*made)
 
     @cached_property
-    def support(self) -> np.ndarray:
-        """float32 (slots, 2 + levels): counts of the pair, of its spelling, and of its stems, for live cells."""
+    def scoring(self) -> kernels.Entries:
+        """What scoring a live cell reads."""
         support = np.empty((len(self.slots), 2 + len(self.levels)), np.float32)
-        kernels.fill_support(self.counts, self.spelling, self.prior, support)
+        kernels.fill_support(self.counts, self.spelling.bins, self.spelling.counts, support)
+        if len(self.pseudo_counts):
+            support[:, 1] += self.pseudo_counts
         for number, level in enumerate(self.levels):
             kernels.fill_level(level.group, level.counts, 2 + number, support)
-        return support
+        return kernels.Entries(support, *self.tables, self._weights)
 
-    def emissions(self, engine: Threads) -> np.ndarray:
-        """float32 (slots, 2): t(f | e) and t(e | f) for a cell that has put nothing into the counts."""
-        if self._emissions is None:
+    def probabilities(self, pool: Pool) -> np.ndarray:
+        if self._found is None:
             found = np.empty((len(self.slots), 2), np.float32)
-            row_start, target, words = self.slots.row_start, self.slots.target, self.tables
-            runs = slot_runs(row_start)
-            begun = row_start, self.counts, self.spelling, self.prior, found
-            engine.map(lambda first, last: kernels.begin_emissions(first, last, *begun), runs)
+            row_start, target = self.slots.row_start, self.slots.target
+            runs = self.slots.runs()
+            begun = row_start, self.counts, self.spelling.bins, self.spelling.counts, found
+            pool.map(lambda first, last: kernels.begin_emissions(first, last, *begun), runs)
+            if len(self.pseudo_counts):
+                found += self.pseudo_counts[:, None]
             for number, level in enumerate(self.levels):
-                level.add_to(found, number, self.slots, words, engine)
-            scaled = row_start, target, words.sources, words.targets, found
-            engine.map(lambda first, last: kernels.scale_emissions(first, last, *scaled), runs)
-            self._emissions = found
-        return self._emissions
+                level.add_to(found, number, self.slots, self.tables, pool)
+            pool.map(
+                lambda first, last: kernels.scale_emissions(first, last, row_start, target, *self.tables, found), runs
+            )
+            self._found = found
+        return self._found
 
-    def restricted(self, used: np.ndarray) -> CollapsedLexicon:
+    _found: np.ndarray | None = field(default=None, init=False, repr=False)
+
+    def entries(self, pool: Pool) -> np.ndarray:
+        """Without stems: other models learn what they say themselves."""
+        prior = self.spelling.counts[self.spelling.bins] if len(self.spelling.bins) else np.float32(self.alpha)
+        table = np.empty((len(self.slots), 2), np.float32)
+        for side, words in enumerate((self.slots.source, self.slots.target)):
+            weight = self.totals[side] + self.prior_weights[side] + self.alpha * self.sizes[1 - side]
+            table[:, side] = (self.counts + prior) / weight[words]
+        return table
+
+    def gather_live(self, live: Live, block: Block, pool: Pool) -> Values:
+        """Emissions of live cells, each one's own count taken out, messages multiplied in."""
+        scoring, values = self.scoring, live.room()
+        pool.map(
+            lambda order: live_kernels.gather(order, block.row_piece, block.pieces, live.cells, scoring, values),
+            [(order,) for order in block.word_tasks],
+        )
+        return values
+
+    def restricted(self, used: np.ndarray) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
         before = np.zeros(len(used) + 1, np.int64)
         np.cumsum(used, out=before[1:])
@@ -147,121 +197,98 @@ class CollapsedLexicon:
             self,
             slots=Slots(before[self.slots.row_start], self.slots.target[used], self.slots.n_targets),
             counts=self.counts[used],
-            spelling=self.spelling[used],
+            spelling=self.spelling.restricted(used),
+            pseudo_counts=self.pseudo_counts[used] if len(self.pseudo_counts) else self.pseudo_counts,
             levels=[level.restricted(used) for level in self.levels],
         )
 
-    def widened(self, whole: CollapsedLexicon, used: np.ndarray) -> CollapsedLexicon:
+    def widened(self, whole: CountedLexicon, used: np.ndarray) -> CountedLexicon:
         """Undo `restricted`: these counts, and nothing for the slots that were left out."""
         counts = np.zeros(len(whole.slots))
         counts[used] = self.counts
-        return replace(
-            whole,  # whose stem levels share their counts with this one's
-            counts=counts,
-            totals=self.totals,
-            null_forward=self.null_forward,
-            null_reverse=self.null_reverse,
-        )
+        # whose stem levels share their counts with this one's
+        return replace(whole, counts=counts, totals=self.totals, nulls=self.nulls)
 
-    def moved(self, slots: Slots, learning: bool, engine: Threads) -> CollapsedLexicon:
+    def moved(self, slots: Slots, learning: bool, pool: Pool) -> CountedLexicon:
         """The same counts among the slots of more text with the same vocabularies.
 
         One that is not to go on `learning` takes less time and memory.
         """
         own = self.compact()
-        more = replace(
-            self,
-            slots=slots,
-            counts=np.empty(len(slots)),
-            spelling=compare_spellings(slots, *self.vocabularies, engine),
-            levels=own.levels,
-        )
-        more._take_prior(self.prior)
-        same = np.arange(slots.n_sources, dtype=np.int32), np.arange(slots.n_targets, dtype=np.int32)
-        transfer_kernels.look_up_counts(
-            slots.row_start, slots.target, *same, own.slots.row_start, own.slots.target, own.counts, more.counts
-        )
+        more = replace(self, slots=slots, counts=np.empty(len(slots)), levels=own.levels)
+        more = more._with_prior(self.spelling.for_slots(slots, self.vocabularies, pool))
+        same = [np.arange(size, dtype=np.int32) for size in (slots.n_sources, slots.n_targets)]
+        new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
+        look_up_counts(new, OldRows(own.slots.row_start, own.slots.target, own.counts), more.counts)
         if learning:
-            more.levels = [StemLevel.of(slots, *self.vocabularies, level) for level in self.priors.levels]
+            more.levels = [StemLevel.of(slots, self.vocabularies, level) for level in _used(self.stem_weights)]
             for level in more.levels:
                 level.recount(more.counts)
         return more
 
-    def compact(self) -> CollapsedLexicon:
-        """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
-        kept = np.flatnonzero(self.counts > 0)
-        rows = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))[kept]
-        kept = kept[np.argsort(rows * np.int64(self.slots.n_targets) + self.slots.target[kept], kind="stable")]
-        row_start = np.zeros(self.slots.n_sources + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=self.slots.n_sources), out=row_start[1:])
+    def compact(self) -> CountedLexicon:
+        """Pairs with a count only."""
+        slots, kept = self.slots.kept(self.counts > 0)
         return replace(
             self,
-            slots=Slots(row_start, self.slots.target[kept], self.slots.n_targets),
+            slots=slots,
             counts=self.counts[kept],
             levels=[level.compact() for level in self.levels],
-            spelling=np.empty(0, np.uint8),
+            spelling=replace(self.spelling, bins=np.empty(0, np.uint8)),
+            pseudo_counts=np.empty(0, np.float32),
         )
 
-    def transfer(self, slots: Slots, words: WordMap, engine: Threads) -> CollapsedLexicon:
-        """This (compact) lexicon's counts for the slots of another text; forms of words speak for unseen ones."""
+    def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> CountedLexicon:
+        """Its counts; forms of words speak for unseen ones."""
         counts = np.empty(len(slots))
-        transfer_kernels.look_up_counts(
-            slots.row_start,
-            slots.target,
-            words.source,
-            words.target,
-            self.slots.row_start,
-            self.slots.target,
-            self.counts,
-            counts,
-        )
+        new = NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
+        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts), counts)
+        numbers = words.source, words.target
         return replace(
             self,
             slots=slots,
             counts=counts,
-            totals=(_picked(self.totals[0], words.source), _picked(self.totals[1], words.target)),
-            spelled=(_picked(self.spelled[0], words.source), _picked(self.spelled[1], words.target)),
+            totals=(picked(self.totals[0], numbers[0]), picked(self.totals[1], numbers[1])),
+            prior_weights=(picked(self.prior_weights[0], numbers[0]), picked(self.prior_weights[1], numbers[1])),
             vocabularies=words.vocabularies,
             levels=[
-                level.transfer(number, self.vocabularies, words.vocabularies)
-                for number, level in zip(self.priors.levels, self.levels, strict=True)
+                level.transfer(number, words)
+                for number, level in zip(_used(self.stem_weights), self.levels, strict=True)
             ],
-            spelling=compare_spellings(slots, *words.vocabularies, engine),
-            null_forward=_picked(self.null_forward, words.target, self.null_forward.min(initial=1.0)),
-            null_reverse=_picked(self.null_reverse, words.source, self.null_reverse.min(initial=1.0)),
+            spelling=self.spelling.for_slots(slots, words.vocabularies, pool),
+            nulls=Nulls(
+                picked(self.nulls.forward, words.target, self.nulls.forward.min(initial=1.0)),
+                picked(self.nulls.reverse, words.source, self.nulls.reverse.min(initial=1.0)),
+            ),
             words=words,
         )
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters of a compact lexicon by name, for saving."""
         arrays = {
             "lexicon.row_start": self.slots.row_start,
             "lexicon.target": self.slots.target,
             "lexicon.counts": self.counts,
             "lexicon.source_total": self.totals[0],
             "lexicon.target_total": self.totals[1],
-            "lexicon.source_spelled": self.spelled[0],
-            "lexicon.target_spelled": self.spelled[1],
-            "lexicon.prior": self.prior,
-            "lexicon.null_forward": self.null_forward,
-            "lexicon.null_reverse": self.null_reverse,
+            "lexicon.source_spelled": self.prior_weights[0],
+            "lexicon.target_spelled": self.prior_weights[1],
+            "lexicon.prior": self.spelling.counts,
+            "lexicon.null_forward": self.nulls.forward,
+            "lexicon.null_reverse": self.nulls.reverse,
         }
-        for number, level in zip(self.priors.levels, self.levels, strict=True):
+        for number, level in zip(_used(self.stem_weights), self.levels, strict=True):
             arrays |= {f"lexicon.stems{number}.{name}": values for name, values in level.arrays().items()}
         return arrays
 
     def settings(self) -> dict[str, Any]:
-        """What is no array, for saving."""
-        return {"alpha": self.priors.alpha, "stems": list(self.priors.stems)}
+        return {"alpha": self.alpha, "stems": list(self.stem_weights)}
 
     @classmethod
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
-    ) -> CollapsedLexicon:
-        """The saved (compact) lexicon, or ValueError for one whose arrays do not fit together."""
-        priors = LexiconPriors(settings["alpha"], tuple(settings["stems"]))
-        slots = saved_slots(arrays, source, target)
-        totals, spelled = (
+    ) -> CountedLexicon:
+        slots, vocabularies = saved_slots(arrays, source, target), (source, target)
+        totals, weights = (
             (arrays[f"lexicon.source_{name}"], arrays[f"lexicon.target_{name}"]) for name in ("total", "spelled")
         )
         counts, prior, null_forward, null_reverse = (
@@ -269,134 +296,80 @@ class CollapsedLexicon:
         )
         check_shapes(
             (counts, np.float64, (len(slots),)),
-            *((values[0], np.float64, (len(source),)) for values in (totals, spelled)),
-            *((values[1], np.float64, (len(target),)) for values in (totals, spelled)),
+            *(
+                (values[side], np.float64, (len(vocabularies[side]),))
+                for values in (totals, weights)
+                for side in (0, 1)
+            ),
             (prior, np.float32, (spelling_kernels.BINS,)),
             (null_forward, np.float32, (len(target),)),
             (null_reverse, np.float32, (len(source),)),
         )
+        stem_weights = tuple(settings["stems"])
         levels = [
             StemLevel.from_arrays(
-                {name: arrays[f"lexicon.stems{number}.{name}"] for name in StemLevel.SAVED}, source, target, number
+                {name: arrays[f"lexicon.stems{number}.{name}"] for name in StemLevel.SAVED}, vocabularies, number
             )
-            for number in priors.levels
+            for number in _used(stem_weights)
         ]
         return cls(
             slots,
             counts,
             totals,
-            spelled,
-            (source, target),
+            Nulls(null_forward, null_reverse),
+            vocabularies,
             (len(source), len(target)),
-            priors,
+            stem_weights,
             levels,
-            np.empty(0, np.uint8),
-            prior,
-            null_forward,
-            null_reverse,
+            SpellingPrior(settings["alpha"], prior, np.empty(0, np.uint8)),
+            weights,
         )
 
-    def probabilities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """t(f | e) and t(e | f) by slot (slots, 2), and NULL's, without stems: for other models to start from."""
-        owner = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))
-        prior = self.prior[self.spelling] if len(self.spelling) else np.float32(self.priors.alpha)
-        table = np.empty((len(self.slots), 2), np.float32)
-        for side, words in enumerate((owner, self.slots.target)):
-            weight = self.totals[side] + self.spelled[side] + self.priors.alpha * self.sizes[1 - side]
-            table[:, side] = (self.counts + prior) / weight[words]
-        return table, self.null_forward, self.null_reverse
 
-    def gather(self, shard: Shard, block: Block, work: Workspace, engine: Threads) -> None:
-        """Fill the workspace with emissions of all cells, as of text that has put nothing into the counts."""
-        emissions = self.emissions(engine)
-        engine.map(
-            lambda order: lexicon_kernels.gather(
-                order,
-                block.row_piece,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                self.slots.row_start,
-                block.rank,
-                emissions,
-                work.forward,
-                work.reverse,
-            ),
-            [(order,) for order in block.word_tasks],
-        )
-
-    def gather_live(self, live: Live, shard: Shard, block: Block, engine: Threads) -> LiveValues:
-        """Emissions of live cells, each one's own count taken out, messages multiplied in."""
-        tables, support, weights = self.tables, self.support, self.priors.weights
-        values = LiveValues.room(live)
-        engine.map(
-            lambda order: live_kernels.gather(
-                order,
-                block.row_piece,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                live.start,
-                live.column,
-                live.slot,
-                live.count,
-                live.forward_message,
-                live.reverse_message,
-                support,
-                tables.sources,
-                tables.targets,
-                weights,
-                values.forward,
-                values.reverse,
-            ),
-            [(order,) for order in block.word_tasks],
-        )
-        return values
-
-
-def sums_by_word(values: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-    """Values of slots added up by source word and by target word."""
-    sums = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
-    kernels.add_by_word(slots.row_start, slots.target, values, *sums)
-    return sums
+def _used(weights: Sequence[float]) -> list[int]:
+    """The stem levels that count."""
+    return [level for level, weight in enumerate(weights) if weight > 0]
 
 
 def _null_table(counts: np.ndarray) -> np.ndarray:
     return ((counts + 1e-3) / max((counts + 1e-3).sum(), 1e-3)).astype(np.float32)
 
 
-def _picked(values: np.ndarray, numbers: np.ndarray, missing: float = 0.0) -> np.ndarray:
-    """values[numbers], `missing` where a number is -1."""
-    if not len(values):
-        return np.full(len(numbers), missing, values.dtype)
-    return np.where(numbers >= 0, values[numbers], values.dtype.type(missing))
-
-
 @dataclass
-class CollapsedCounts:
-    """Expected links by slot, and of NULL with each word."""
+class LinkCounts:
+    """Expected links by slot, and of NULL with each word; exact sums, as `LexiconCounts`.  `used`: slots of live cells."""
 
     slots: np.ndarray
     null_forward: np.ndarray
     null_reverse: np.ndarray
+    used: np.ndarray | None = None  # bool (slots,), where somebody wants to know
 
     @classmethod
-    def zeros(cls, slots: Slots) -> CollapsedCounts:
-        return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources))
+    def zeros(cls, slots: Slots, used: bool = False) -> LinkCounts:
+        marks = np.zeros(len(slots), np.bool_) if used else None
+        return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources), marks)
 
-    def add(self, live: Live, shard: Shard, block: Block, work: Workspace, engine: Threads) -> None:
+    def add(self, live: Live, block: Block, work: Workspace, pool: Pool) -> None:
         """Add the counts of a block's live cells and NULLs; no two tasks share an entry."""
+        lines, source_ids, target_ids = block.pieces
 
         def task(order: np.ndarray | None, direction: int) -> None:
             if order is not None:
-                live_kernels.scatter(order, live.start, live.slot, live.count, self.slots)
+                live_kernels.scatter(order, live.cells, self.slots)
             elif direction == 0:
-                lexicon_kernels.scatter_null(
-                    block.lines, TARGET, LENGTH_J, COLUMN, shard.target_ids, work.null_forward, self.null_forward
-                )
+                scatter_null(lines, TARGET_SIDE, target_ids, work.null_forward, self.null_forward)
             else:
-                lexicon_kernels.scatter_null(
-                    block.lines, SOURCE, LENGTH_I, ROW, shard.source_ids, work.null_reverse, self.null_reverse
-                )
+                scatter_null(lines, SOURCE_SIDE, source_ids, work.null_reverse, self.null_reverse)
 
-        engine.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
+        pool.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
+        if self.used is not None:
+            self.used[live.cells.slot] = True
+
+    def __add__(self, other: LinkCounts) -> LinkCounts:
+        used = self.used if other.used is None else other.used if self.used is None else self.used | other.used
+        return LinkCounts(
+            self.slots + other.slots,
+            self.null_forward + other.null_forward,
+            self.null_reverse + other.null_reverse,
+            used,
+        )

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.shards import Block, Shard, Slots
+from dovetail.bitext.shards import Slots
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.engines import Threads
-from dovetail.kernels.lexicon import transfer as transfer_kernels
-from dovetail.kernels.records import Workspace
-from dovetail.models.lexicon.table import WordMap, check_shapes, gather_table, saved_slots
+from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
+from dovetail.kernels.records import Nulls
+from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.lexicon.lexicon import Lexicon
+from dovetail.models.lexicon.words import WordMap, picked
+from dovetail.options import Options, option
+from dovetail.pool import Pool
 
 REST = 1e-3  # of its count a pair keeps at least, whatever is taken away
+
+
+@dataclass(frozen=True)
+class DirichletOptions(Options):
+    """The sparse prior, and what of the counts is believed."""
+
+    alpha: float = option(1e-4, at_least=1e-9, help="the symmetric Dirichlet's parameter for every pair of words")
+    discount: float = option(0.5, at_least=0.0, help="taken from the mean count of each pair of words in aligning")
 
 
 @dataclass(frozen=True)
@@ -26,11 +37,11 @@ class LexiconPrior:
 
 
 @dataclass
-class BayesLexicon:
+class DirichletLexicon(Lexicon):
     """Links of word types, averaged over samples and chains: of each slot in both directions, and NULL's.
 
     `discount` is taken from every pair's count before it is used.  A pair whose mean is below it was in few samples, or is
-    in doubt; and a text that was trained on is not led by its own links alone, which are in the counts.  The share REST of
+    in doubt; and a text that was trained on is not led by its own links alone, which are in the counts.  The part REST of
     a count stays, so that a word all of whose pairs are in doubt goes where samples had it: else all such words of a
     sentence would go to the same partner, the one with the fewest links.
 
@@ -41,108 +52,76 @@ class BayesLexicon:
     slots: Slots
     counts: np.ndarray  # float32 (slots, 2)
     totals: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
-    nulls: tuple[np.ndarray, np.ndarray]  # float32 (target words,), (source words,)
+    null_counts: tuple[np.ndarray, np.ndarray]  # float32 (target words,), (source words,)
     null_totals: tuple[float, float]
     sizes: tuple[int, int]
     prior: LexiconPrior
     discount: float = 0.0
     words: WordMap | None = None
-    table: np.ndarray = field(default_factory=lambda: np.empty((0, 2), np.float32))
 
-    def prepared(self) -> BayesLexicon:
-        """With probabilities made from the counts."""
-        table = np.empty((len(self.slots), 2), np.float32)
-        owner = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))
-        for side, words in enumerate((owner, self.slots.target)):
-            weight = self.totals[side] + self.prior.alpha * max(self.sizes[1 - side], 1)
-            counts = self.counts[:, side]
-            kept = np.maximum(counts - np.float32(self.discount), np.float32(REST) * counts)
-            table[:, side] = (kept + self.prior.alpha) / weight[words]
-        return replace(self, table=table)
+    def __post_init__(self) -> None:
+        tables = []
+        for direction, counts in enumerate(self.null_counts):
+            alpha = self.prior.null_alpha
+            weight = self.null_totals[direction] + alpha * max(self.sizes[1 - direction], 1)
+            tables.append(((counts + alpha) / weight).astype(np.float32))
+        self.nulls = Nulls(*tables)
+        self._table: np.ndarray | None = None
 
-    def _null(self, direction: int) -> np.ndarray:
-        alpha = self.prior.null_alpha
-        weight = self.null_totals[direction] + alpha * max(self.sizes[1 - direction], 1)
-        return ((self.nulls[direction] + alpha) / weight).astype(np.float32)
+    def probabilities(self, pool: Pool) -> np.ndarray:
+        if self._table is None:
+            self._table = np.empty((len(self.slots), 2), np.float32)
+            for side, words in enumerate((self.slots.source, self.slots.target)):
+                weight = self.totals[side] + self.prior.alpha * max(self.sizes[1 - side], 1)
+                counts = self.counts[:, side]
+                kept = np.maximum(counts - np.float32(self.discount), np.float32(REST) * counts)
+                self._table[:, side] = (kept + self.prior.alpha) / weight[words]
+        return self._table
 
-    @property
-    def null_forward(self) -> np.ndarray:
-        """t(f | NULL), float32 (target words,)."""
-        return self._null(0)
+    def compact(self) -> DirichletLexicon:
+        """Pairs with a count only."""
+        slots, kept = self.slots.kept(np.any(self.counts > 0, axis=1))
+        return replace(self, slots=slots, counts=self.counts[kept])
 
-    @property
-    def null_reverse(self) -> np.ndarray:
-        """t(e | NULL), float32 (source words,)."""
-        return self._null(1)
-
-    def compact(self) -> BayesLexicon:
-        """Pairs with a count only, rows sorted by target word: what is saved, and what new text is looked up in."""
-        kept = np.flatnonzero((self.counts > 0).any(axis=1))
-        rows = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))[kept]
-        kept = kept[np.argsort(rows * np.int64(self.slots.n_targets) + self.slots.target[kept], kind="stable")]
-        row_start = np.zeros(self.slots.n_sources + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=self.slots.n_sources), out=row_start[1:])
-        slots = Slots(row_start, self.slots.target[kept], self.slots.n_targets)
-        return replace(self, slots=slots, counts=self.counts[kept], table=np.empty((0, 2), np.float32))
-
-    def transfer(self, slots: Slots, words: WordMap, engine: Threads) -> BayesLexicon:
-        """This (compact) lexicon's counts for the slots of another text; what was never counted has the prior's share."""
+    def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> DirichletLexicon:
+        """Its counts; what was never counted has the prior's part."""
         counts = np.empty((len(slots), 2), np.float32)
+        new = NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
 
         def look_up(direction: int) -> None:
-            found = np.empty(len(slots))
-            transfer_kernels.look_up_counts(
-                slots.row_start,
-                slots.target,
-                words.source,
-                words.target,
-                self.slots.row_start,
-                self.slots.target,
-                self.counts[:, direction].astype(np.float64),
-                found,
-            )
+            found, own = np.empty(len(slots)), self.counts[:, direction].astype(np.float64)
+            look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, own), found)
             counts[:, direction] = found
 
-        engine.map(look_up, [(0,), (1,)])
+        pool.map(look_up, [(0,), (1,)])
         return replace(
             self,
             slots=slots,
             counts=counts,
             totals=(picked(self.totals[0], words.source), picked(self.totals[1], words.target)),
-            nulls=(picked(self.nulls[0], words.target), picked(self.nulls[1], words.source)),
+            null_counts=(picked(self.null_counts[0], words.target), picked(self.null_counts[1], words.source)),
             words=words,
-        ).prepared()
-
-    def probabilities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """t(f | e) and t(e | f) by slot (slots, 2), and NULL's: for other models to start from."""
-        return self.table, self.null_forward, self.null_reverse
-
-    def gather(self, shard: Shard, block: Block, work: Workspace, engine: Threads) -> None:
-        """Fill the workspace with the probabilities of the block's cells."""
-        gather_table(self.slots, self.table, shard, block, work, engine)
+        )
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters of a compact lexicon by name, for saving."""
         return {
             "lexicon.row_start": self.slots.row_start,
             "lexicon.target": self.slots.target,
             "lexicon.counts": self.counts,
             "lexicon.source_total": self.totals[0],
             "lexicon.target_total": self.totals[1],
-            "lexicon.null_forward": self.nulls[0],
-            "lexicon.null_reverse": self.nulls[1],
+            "lexicon.null_forward": self.null_counts[0],
+            "lexicon.null_reverse": self.null_counts[1],
             "lexicon.null_total": np.array(self.null_totals),
         }
 
     def settings(self) -> dict[str, Any]:
-        """What is no array, for saving."""
         return {"alpha": self.prior.alpha, "null_alpha": self.prior.null_alpha, "discount": self.discount}
 
     @classmethod
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
-    ) -> BayesLexicon:
-        """The saved (compact) lexicon, or ValueError for one whose arrays do not fit together."""
+    ) -> DirichletLexicon:
         slots = saved_slots(arrays, source, target)
         counts, source_total, target_total, null_forward, null_reverse, null_total = (
             arrays[f"lexicon.{name}"]
@@ -166,11 +145,3 @@ class BayesLexicon:
             LexiconPrior(settings["alpha"], settings["null_alpha"]),
             settings["discount"],
         )
-
-
-def picked(values: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """values[numbers], 0 where a number is -1."""
-    if not len(values):
-        return np.zeros((len(numbers), *values.shape[1:]), values.dtype)
-    known = (numbers >= 0).reshape(-1, *(1 for _ in values.shape[1:]))
-    return np.where(known, values[numbers], values.dtype.type(0))

@@ -1,66 +1,47 @@
-"""The lexicon factor: which target word a source word yields, t(f | e), and which source word a target word, t(e | f)."""
+"""The lexicon as probabilities: which target word a source word yields, t(f | e), and the other way round, t(e | f)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import Block, Shard, Slots
+from dovetail.bitext.shards import SLOT_TASK, Block, Slots
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.engines import Threads
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
-from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
+from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
+from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.lexicon.lexicon import Lexicon, Prior
+from dovetail.models.lexicon.words import WordMap
+from dovetail.options import Options, option
+from dovetail.pool import Pool
 
-SLOT_TASK = 1 << 21
 UNSEEN = np.float32(1e-6)
 BOTH_UNSEEN = np.float32(1e-4)
 SAME_SPELLING = np.float32(0.1)
 
 
 @dataclass(frozen=True)
-class WordMap:
-    """Word numbers of a new text in a model's vocabularies, -1 where unseen; `twin[e]`: the target word spelled like e."""
-
-    source: np.ndarray
-    target: np.ndarray
-    twin: np.ndarray
-    vocabularies: tuple[Vocabulary, Vocabulary]  # of the new text
-
-    @classmethod
-    def between(
-        cls, bitext: Bitext, source: Vocabulary, target: Vocabulary, normalise: Callable[[str], str] = str
-    ) -> WordMap:
-        """From the bitext's vocabularies to a model's, whose words are normalised."""
-        return cls(
-            bitext.source.vocabulary.numbers_in(source, normalise),
-            bitext.target.vocabulary.numbers_in(target, normalise),
-            bitext.source.vocabulary.numbers_in(bitext.target.vocabulary),
-            (bitext.source.vocabulary, bitext.target.vocabulary),
-        )
-
-
-@dataclass(frozen=True)
-class Smoothing:
+class Smoothing(Options):
     """What the M-step does about counts that are too small to trust.
 
-    `additive` is added to every count of a co-occurring pair; with `variational` it is the parameter of a symmetric
-    Dirichlet prior, and the entry is exp(digamma(count + a) - digamma(total + a n)) (Johnson 2007), which starves
-    rare events.
+    With `variational`, `additive` is the parameter of a symmetric Dirichlet prior, and the entry is
+    exp(digamma(count + a) - digamma(total + a n)) (Johnson 2007), which starves rare events.
     """
 
-    additive: float = 0.0
-    variational: bool = False
+    additive: float = option(0.0, at_least=0.0, help="added to every count of a pair of words that co-occur")
+    variational: bool = option(False, help="whether that is a Dirichlet prior, by variational Bayes")
 
 
 @dataclass
 class LexiconCounts:
-    """Expected links of each slot (slots, 2), and of NULL with each target and each source word."""
+    """Expected links of each slot (slots, 2), and of NULL with each target and each source word.
+
+    Posteriors are rounded to a grid of 2^-23, so that sums are exact: they come out the same in any order and grouping.
+    """
 
     slots: np.ndarray
     null_forward: np.ndarray
@@ -70,101 +51,93 @@ class LexiconCounts:
     def zeros(cls, slots: Slots) -> LexiconCounts:
         return cls(np.zeros((len(slots), 2)), np.zeros(slots.n_targets), np.zeros(slots.n_sources))
 
+    def add(self, block: Block, work: Workspace, pool: Pool) -> None:
+        """Add a block's posteriors.  No two tasks share an entry."""
+        lines, source_ids, target_ids = block.pieces
+
+        def task(order: np.ndarray | None, direction: int) -> None:
+            if order is not None:
+                kernels.scatter(order, block.row_piece, block.pieces, block.ranks, work, self.slots)
+            elif direction == 0:
+                kernels.scatter_null(lines, TARGET_SIDE, target_ids, work.null_forward, self.null_forward)
+            else:
+                kernels.scatter_null(lines, SOURCE_SIDE, source_ids, work.null_reverse, self.null_reverse)
+
+        pool.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
+
+    def __add__(self, other: LexiconCounts) -> LexiconCounts:
+        return LexiconCounts(
+            self.slots + other.slots, self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        )
+
 
 @dataclass
-class Lexicon:
-    """Translation probabilities of both directions on co-occurring pairs: `table[slot]` = t(f | e), t(e | f)."""
+class TableLexicon(Lexicon):
+    """Translation probabilities of both directions on co-occurring pairs: `table[slot]` = t(f | e), t(e | f).
+
+    What `priors` count of a pair is added to its expected links in every M-step.
+    """
 
     slots: Slots
     table: np.ndarray  # float32 (slots, 2)
-    null_forward: np.ndarray  # float32 (target words,): t(f | NULL)
-    null_reverse: np.ndarray  # float32 (source words,): t(e | NULL)
+    nulls: Nulls
     smoothing: Smoothing = field(default_factory=Smoothing)
+    pseudo_counts: np.ndarray | None = None  # float32 (slots,): of all priors together
 
     @classmethod
-    def uniform(cls, slots: Slots, smoothing: Smoothing | None = None) -> Lexicon:
+    def uniform(cls, slots: Slots, smoothing: Smoothing | None = None) -> TableLexicon:
         """Uniform over the pairs that co-occur: where EM for IBM Model 1 starts (its likelihood has one peak)."""
         lengths = np.diff(slots.row_start)
         partners = np.bincount(slots.target, minlength=slots.n_targets)
         table = np.empty((len(slots), 2), np.float32)
         table[:, 0] = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
         table[:, 1] = (1.0 / np.maximum(partners, 1))[slots.target]
-        return cls(
-            slots,
-            table,
-            np.full(slots.n_targets, 1.0 / max(slots.n_targets, 1), np.float32),
-            np.full(slots.n_sources, 1.0 / max(slots.n_sources, 1), np.float32),
-            smoothing or Smoothing(),
-        )
+        nulls = (np.full(size, 1.0 / max(size, 1), np.float32) for size in (slots.n_targets, slots.n_sources))
+        return cls(slots, table, Nulls(*nulls), smoothing or Smoothing())
 
-    def compact(self) -> Lexicon:
-        """The same lexicon with rows sorted by target word and without entries at the floor, which reads nothing else.
+    def compact(self) -> TableLexicon:
+        """Without entries at the floor, which a missing one is read as."""
+        slots, kept = self.slots.kept(np.any(self.table > kernels.FLOOR, axis=1))
+        return TableLexicon(slots, self.table[kept], self.nulls, self.smoothing)
 
-        This is what is saved, and what new text is looked up in.
-        """
-        kept = np.flatnonzero((self.table > kernels.FLOOR).any(axis=1))
-        rows = np.repeat(np.arange(self.slots.n_sources), np.diff(self.slots.row_start))[kept]
-        kept = kept[np.argsort(rows * np.int64(self.slots.n_targets) + self.slots.target[kept], kind="stable")]
-        row_start = np.zeros(self.slots.n_sources + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=self.slots.n_sources), out=row_start[1:])
-        slots = Slots(row_start, self.slots.target[kept], self.slots.n_targets)
-        return Lexicon(slots, self.table[kept], self.null_forward, self.null_reverse, self.smoothing)
-
-    def transfer(self, slots: Slots, words: WordMap, engine: Threads) -> Lexicon:
+    def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> TableLexicon:
         """This (compact) lexicon's entries for the slots of another text, with guesses for words it never saw.
 
         An unseen word goes anywhere with the same small probability, so that its neighbours decide; rather with
         another unseen word, and best with one spelled like it.
         """
         table = np.empty((len(slots), 2), np.float32)
-        engine.map(
-            lambda first, last: transfer_kernels.look_up(
-                first,
-                last,
-                slots.row_start,
-                slots.target,
-                words.source,
-                words.target,
-                words.twin,
-                self.slots.row_start,
-                self.slots.target,
-                self.table,
-                kernels.FLOOR,
-                UNSEEN,
-                BOTH_UNSEEN,
-                SAME_SPELLING,
-                table,
-            ),
-            slot_runs(slots.row_start),
+        new = transfer_kernels.NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
+        old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table)
+        guesses = transfer_kernels.Guesses(kernels.FLOOR, UNSEEN, BOTH_UNSEEN, SAME_SPELLING)
+        pool.map(
+            lambda first, last: transfer_kernels.look_up(first, last, new, old, guesses, table),
+            slots.runs(),
         )
-        nulls = [np.empty(size, np.float32) for size in (slots.n_targets, slots.n_sources)]
-        transfer_kernels.look_up_null(words.target, self.null_forward, UNSEEN, nulls[0])
-        transfer_kernels.look_up_null(words.source, self.null_reverse, UNSEEN, nulls[1])
-        return Lexicon(slots, table, nulls[0], nulls[1], self.smoothing)
+        nulls = Nulls(np.empty(slots.n_targets, np.float32), np.empty(slots.n_sources, np.float32))
+        transfer_kernels.look_up_null(words.target, self.nulls.forward, UNSEEN, nulls.forward)
+        transfer_kernels.look_up_null(words.source, self.nulls.reverse, UNSEEN, nulls.reverse)
+        return TableLexicon(slots, table, nulls, self.smoothing)
 
-    def probabilities(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """t(f | e) and t(e | f) by slot (slots, 2), and NULL's: for other models to start from."""
-        return self.table, self.null_forward, self.null_reverse
+    def probabilities(self, pool: Pool) -> np.ndarray:
+        return self.table
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Parameters by name, for saving."""
         return {
             "lexicon.row_start": self.slots.row_start,
             "lexicon.target": self.slots.target,
             "lexicon.table": self.table,
-            "lexicon.null_forward": self.null_forward,
-            "lexicon.null_reverse": self.null_reverse,
+            "lexicon.null_forward": self.nulls.forward,
+            "lexicon.null_reverse": self.nulls.reverse,
         }
 
     def settings(self) -> dict[str, Any]:
-        """What is no array, for saving."""
         return asdict(self.smoothing)
 
     @classmethod
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
-    ) -> Lexicon:
-        """The saved lexicon, or ValueError for one whose numbers would lead a kernel outside its arrays."""
+    ) -> TableLexicon:
         slots = saved_slots(arrays, source, target)
         table, null_forward, null_reverse = (
             arrays[f"lexicon.{name}"] for name in ("table", "null_forward", "null_reverse")
@@ -174,20 +147,22 @@ class Lexicon:
             (null_forward, np.float32, (len(target),)),
             (null_reverse, np.float32, (len(source),)),
         )
-        return cls(slots, table, null_forward, null_reverse, Smoothing(**settings))
+        return cls(slots, table, Nulls(null_forward, null_reverse), Smoothing(**settings))
 
-    def primed_by(self, other: Any, words: WordMap, engine: Threads) -> Lexicon:
+    def primed_by(self, other: Lexicon, words: WordMap, pool: Pool) -> TableLexicon:
         """Start from a trained (compact) lexicon: its entries for words it knows, these uniform ones for the rest."""
-        moved, null_forward, null_reverse = other.transfer(self.slots, words, engine).probabilities()
+        moved = other.transfer(self.slots, words, pool)
         rows = np.repeat(words.source >= 0, np.diff(self.slots.row_start))
         known = rows & (words.target[self.slots.target] >= 0)
         # A little of the uniform entry keeps pairs alive that the old text never showed together.
-        table = np.where(known[:, None], 0.9 * moved + 0.1 * self.table, self.table).astype(np.float32)
-        null_forward = np.where(words.target >= 0, null_forward, self.null_forward)
-        null_reverse = np.where(words.source >= 0, null_reverse, self.null_reverse)
-        return Lexicon(self.slots, table, null_forward, null_reverse, self.smoothing)
+        primed = 0.9 * moved.entries(pool) + 0.1 * self.table
+        nulls = Nulls(
+            np.where(words.target >= 0, moved.nulls.forward, self.nulls.forward),
+            np.where(words.source >= 0, moved.nulls.reverse, self.nulls.reverse),
+        )
+        return replace(self, table=np.where(known[:, None], primed, self.table).astype(np.float32), nulls=nulls)
 
-    def primed_by_dictionary(self, entries: list[tuple[int, int, float]]) -> Lexicon:
+    def primed_by_dictionary(self, entries: Sequence[tuple[int, int, float]]) -> TableLexicon:
         """Raise the entries of (source word, target word, probability) triples that co-occur to that probability."""
         for e, f, probability in entries:
             low, high = self.slots.row_start[e], self.slots.row_start[e + 1]
@@ -195,125 +170,38 @@ class Lexicon:
             self.table[slots] = np.maximum(self.table[slots], np.float32(probability))
         return self
 
-    def gather(self, shard: Shard, block: Block, work: Workspace, engine: Threads) -> None:
-        """Fill the workspace with the probabilities of the block's cells."""
-        gather_table(self.slots, self.table, shard, block, work, engine)
+    def with_priors(self, priors: Sequence[Prior], vocabularies: tuple[Vocabulary, Vocabulary]) -> TableLexicon:
+        """Lean on these priors from the next M-step on."""
+        counts = [prior.pseudo_counts(self.slots, *vocabularies) for prior in priors]
+        return replace(self, pseudo_counts=sum(counts[1:], counts[0])) if counts else self
 
-    def scatter(self, shard: Shard, block: Block, work: Workspace, counts: LexiconCounts, engine: Threads) -> None:
-        """Add the block's posteriors to the counts of their word types.  No two tasks share an entry."""
-
-        def task(order: np.ndarray | None, direction: int) -> None:
-            if order is not None:
-                kernels.scatter(
-                    order,
-                    block.row_piece,
-                    block.lines,
-                    shard.source_ids,
-                    shard.target_ids,
-                    self.slots.row_start,
-                    block.rank,
-                    work.forward,
-                    work.reverse,
-                    counts.slots,
-                )
-            elif direction == 0:
-                kernels.scatter_null(
-                    block.lines,
-                    TARGET,
-                    LENGTH_J,
-                    COLUMN,
-                    shard.target_ids,
-                    work.null_forward,
-                    counts.null_forward,
-                )
-            else:
-                kernels.scatter_null(
-                    block.lines,
-                    SOURCE,
-                    LENGTH_I,
-                    ROW,
-                    shard.source_ids,
-                    work.null_reverse,
-                    counts.null_reverse,
-                )
-
-        engine.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
-
-    def reestimate(self, counts: LexiconCounts, engine: Threads) -> Lexicon:
+    def reestimate(self, counts: LexiconCounts, pool: Pool) -> TableLexicon:
         """M-step, in place (the table of a large corpus should not exist twice):
 
         t(f | e) = c(f, e) / sum over f' of c(f', e), with what `smoothing` adds; likewise in the other direction.
         """
         slots, s = self.slots, self.smoothing
+        if self.pseudo_counts is not None:
+            counts.slots += self.pseudo_counts[:, None]
         totals = np.zeros(slots.n_targets)
         sizes = np.zeros(slots.n_targets, np.int64)
-        rows = slot_runs(slots.row_start)
-        engine.map(
+        pool.map(
             lambda first, last: kernels.normalise_rows(
                 first, last, slots.row_start, counts.slots, s.additive, s.variational, self.table
             ),
-            rows,
+            slots.runs(),
         )
         kernels.column_totals(slots.target, counts.slots, totals, sizes)
-        engine.map(
+        pool.map(
             lambda first, last: kernels.normalise_columns(
                 first, last, slots.target, totals, sizes, counts.slots, s.additive, s.variational, self.table
             ),
             [(first, min(first + SLOT_TASK, len(slots))) for first in range(0, len(slots), SLOT_TASK)],
         )
-        kernels.normalise_null(counts.null_forward, s.additive, s.variational, self.null_forward)
-        kernels.normalise_null(counts.null_reverse, s.additive, s.variational, self.null_reverse)
+        kernels.normalise_null(counts.null_forward, s.additive, s.variational, self.nulls.forward)
+        kernels.normalise_null(counts.null_reverse, s.additive, s.variational, self.nulls.reverse)
         return self
 
-
-def check_shapes(*wanted: tuple[np.ndarray, Any, tuple[int, ...]]) -> None:
-    """ValueError unless every array has the type and shape it should have."""
-    for values, kind, shape in wanted:
-        if values.dtype != kind or values.shape != shape:
-            raise ValueError("the arrays of the model do not fit together")
-
-
-def saved_slots(arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary) -> Slots:
-    """The slots of a saved lexicon, checked: rows in order, words within the vocabularies."""
-    row_start, partners = arrays["lexicon.row_start"], arrays["lexicon.target"]
-    check_shapes((row_start, np.int64, (len(source) + 1,)), (partners, np.int32, (len(partners),)))
-    check_rows(row_start, partners, len(target))
-    return Slots(row_start, partners, len(target))
-
-
-def check_rows(starts: np.ndarray, partners: np.ndarray, limit: int) -> None:
-    """ValueError unless `starts` cut `partners` into rows in order, and all partners are below the limit."""
-    sound = (
-        (starts[0], starts[-1]) == (0, len(partners))
-        and (np.diff(starts) >= 0).all()
-        and ((partners >= 0) & (partners < limit)).all()
-    )
-    if not sound:
-        raise ValueError("the rows of the model do not fit together")
-
-
-def gather_table(slots: Slots, table: np.ndarray, shard: Shard, block: Block, work: Workspace, engine: Threads) -> None:
-    """Fill the workspace with entries of a table of both directions' probabilities (slots, 2)."""
-    engine.map(
-        lambda order: kernels.gather(
-            order,
-            block.row_piece,
-            block.lines,
-            shard.source_ids,
-            shard.target_ids,
-            slots.row_start,
-            block.rank,
-            table,
-            work.forward,
-            work.reverse,
-        ),
-        [(order,) for order in block.word_tasks],
-    )
-
-
-def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of source words with about `SLOT_TASK` slots each."""
-    edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + SLOT_TASK, SLOT_TASK))
-    edges = np.unique(np.minimum(edges, len(row_start) - 1))
-    edges[-1] = len(row_start) - 1
-    return [(int(low), int(high)) for low, high in pairwise(edges)]
+    def copy(self) -> TableLexicon:
+        """One that the next M-step does not write over."""
+        return replace(self, table=self.table.copy(), nulls=Nulls(self.nulls.forward.copy(), self.nulls.reverse.copy()))

@@ -1,40 +1,44 @@
-"""What the collapsed lexicon's kernels read of words."""
+"""Where a model has the words of another text."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dovetail.kernels.lexicon import collapsed as kernels
-
-if TYPE_CHECKING:
-    from dovetail.models.lexicon.counted import CollapsedLexicon
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)
-class WordTables:
-    """What kernels.collapsed reads of words: (words, 3 + 3 for each level)."""
+class WordMap:
+    """Word numbers of a new text in a model's vocabularies, -1 where unseen; `twin[e]`: the target word spelled like e."""
 
-    sources: np.ndarray
-    targets: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    twin: np.ndarray
+    vocabularies: tuple[Vocabulary, Vocabulary]  # of the new text
+    known: tuple[Vocabulary, Vocabulary]  # of the model
 
     @classmethod
-    def of(cls, lexicon: CollapsedLexicon) -> WordTables:
-        levels, alpha = lexicon.levels, np.float32(lexicon.priors.alpha)
-        width = kernels.FIRST_LEVEL + kernels.WIDTH * len(levels)
-        words = [np.zeros((size, width), np.float32) for size in (lexicon.slots.n_sources, lexicon.slots.n_targets)]
-        for table, total in zip(words, lexicon.totals, strict=True):
-            table[:, kernels.TOTAL] = total
-        for table, prior, size in zip(words, lexicon.spelled, reversed(lexicon.sizes), strict=True):
-            table[:, kernels.PRIOR] = alpha * size + prior
-        for number, level in enumerate(levels):
-            at = kernels.FIRST_LEVEL + kernels.WIDTH * number
-            words[0][:, at + kernels.STEM] = level.source_total[level.source.numbers]
-            words[1][:, at + kernels.STEM] = level.target_total[level.target.numbers]
-            words[0][:, at + kernels.SHARE] = level.source_share
-            words[1][:, at + kernels.SHARE] = level.target_share
-        for table in words:
-            kernels.ready_factors(table, lexicon.priors.weights)
-        return cls(words[0], words[1])
+    def between(
+        cls, bitext: Bitext, source: Vocabulary, target: Vocabulary, normalise: Callable[[str], str] = str
+    ) -> WordMap:
+        """From the bitext's vocabularies to a model's, whose words are normalised."""
+        return cls(
+            bitext.source.vocabulary.numbers_in(source, normalise),
+            bitext.target.vocabulary.numbers_in(target, normalise),
+            bitext.source.vocabulary.numbers_in(bitext.target.vocabulary),
+            (bitext.source.vocabulary, bitext.target.vocabulary),
+            (source, target),
+        )
+
+
+def picked(values: np.ndarray, numbers: np.ndarray, missing: float | np.ndarray = 0.0) -> np.ndarray:
+    """values[numbers], one row per number; `missing`, as the values' type, where a number is -1."""
+    missing = np.asarray(missing, values.dtype)
+    if not len(values):
+        return np.array(np.broadcast_to(missing, (len(numbers), *values.shape[1:])))
+    known = (numbers >= 0).reshape(-1, *(1 for _ in values.shape[1:]))
+    return np.where(known, values[numbers], missing)

@@ -1,10 +1,12 @@
-"""The collapsed lexicon: before a cell is scored, what the cell itself contributed is taken out of the counts.
+"""The counted lexicon: before a cell is scored, what the cell itself contributed is taken out of the counts.
 
 That is how collapsed inference scores a token, and it cures the rare words that plain EM lets explain everything
 around them.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,32 @@ from dovetail.kernels.text.search import place_of
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).
 TOTAL, PRIOR, SCALE, FIRST_LEVEL = range(4)
 STEM, SHARE, BACKOFF, WIDTH = range(4)
+
+
+class Entries(NamedTuple):
+    """What scoring a cell reads: counts of its slot, of its words, and weights of the stem levels."""
+
+    support: np.ndarray  # float32 (slots, 2 + levels): counts of the pair, of its spelling, of its stems
+    sources: np.ndarray  # float32 (source words, columns)
+    targets: np.ndarray  # float32 (target words, columns)
+    weights: np.ndarray  # float32 (levels,)
+
+
+class WordTables(NamedTuple):
+    """Columns TOTAL ... of all words."""
+
+    sources: np.ndarray  # float32 (source words, columns)
+    targets: np.ndarray  # float32 (target words, columns)
+
+
+class StemCounts(NamedTuple):
+    """Counts of pairs of stems: those of source stem s are starts[s]:starts[s + 1], with target stems `partners`."""
+
+    starts: np.ndarray  # int64 (source stems + 1,)
+    partners: np.ndarray  # int32 (groups,)
+    counts: np.ndarray  # float64 (groups,)
+    target_stem: np.ndarray  # int32 (target words,)
+    n_target_stems: int
 
 
 @kernel
@@ -56,28 +84,14 @@ def begin_emissions(first, last, row_start, counts, spelling, prior, emissions):
 
 
 @kernel
-def add_stems(
-    first_stem,
-    last_stem,
-    words_by_stem,
-    stem_starts,
-    starts,
-    partners,
-    counts,
-    row_start,
-    target,
-    target_stem,
-    n_target_stems,
-    level,
-    sources,
-    targets,
-    emissions,
-):
+def add_stems(first_stem, last_stem, words_by_stem, stem_starts, stems, row_start, target, level, entries, emissions):
     """Add what the pairs' stems of one level count, for the words of source stems first_stem..last_stem - 1.
 
     A source stem's counts are spread out by target stem; if they are far more than its slots (in a short text that a
     trained lexicon aligns) they are sorted, and searched.
     """
+    starts, partners, counts, target_stem, n_target_stems = stems
+    sources, targets = entries.sources, entries.targets
     at = FIRST_LEVEL + WIDTH * level
     found = np.zeros(n_target_stems, np.float32)
     for stem in range(first_stem, last_stem):

@@ -1,0 +1,111 @@
+"""Decoders: each marks, on every cell of a block, which links it takes.
+
+A decoder asks the `Evidence` for what it needs, and marks links of the forward direction, of the reverse direction, and
+(where it can) of the two taken together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from dovetail.decoding.evidence import Evidence
+from dovetail.decoding.tempering import Tempering, untemper
+from dovetail.kernels.hmm.viterbi import EITHER, FORWARD, REVERSE
+from dovetail.kernels.links import collect as collect_kernels
+from dovetail.kernels.links import grow as grow_kernels
+from dovetail.options import Options, Settings, option
+from dovetail.registry import Registry
+
+__all__ = ["EITHER", "FORWARD", "REVERSE", "Decoder", "PosteriorThreshold", "Viterbi", "decoders"]
+
+
+class Decoder(Protocol):
+    """Marks links; `default_combination` names how its two directions become one when nobody says.
+
+    A decoder is made for one text by `of`; `direction` is forward or reverse where one alone is wanted.
+    """
+
+    default_combination: ClassVar[str]
+    options: ClassVar[tuple[type[Options], ...]] = ()
+
+    @classmethod
+    def of(cls, settings: Settings, direction: str | None) -> Decoder:
+        return cls()
+
+    def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
+        """Mark the links of one block."""
+
+    @property
+    def details(self) -> Mapping[str, np.ndarray]:
+        """What it knows of pieces besides their links: arrays by name with one entry per piece decoded so far.
+
+        Flags of a pair's pieces must all hold, numbers are added up.
+        """
+        return {}
+
+
+decoders: Registry[type[Decoder]] = Registry("decoder")
+
+
+@dataclass(frozen=True)
+class Threshold(Options):
+    """The precision/recall knob."""
+
+    threshold: float = option(0.5, at_least=0.0, at_most=1.0, help="posterior that a link must exceed")
+    grow: float = option(
+        1.0, at_least=0.0, at_most=1.0, help="cells above this that touch a link are added for words without one"
+    )
+
+
+class PosteriorThreshold(Decoder):
+    """Links whose posterior exceeds the threshold: minimum Bayes risk, with the threshold as the knob (Graça, sec. 2.3).
+
+    The links of both directions together may grow: cells above `grow` that touch a link, and whose row or column has
+    none yet, are added, best first.  Words that translate several others are found that way.
+    """
+
+    default_combination = "soft-union"
+    options = (Threshold,)
+
+    def __init__(self, threshold: float = 0.5, grow: float = 1.0) -> None:
+        self.threshold = np.float32(threshold)
+        self.grow = np.float32(grow)
+
+    @classmethod
+    def of(cls, settings: Settings, direction: str | None) -> PosteriorThreshold:
+        chosen, temper = settings.of(Threshold), settings.of(Tempering).temper
+        return cls(untemper(chosen.threshold, temper), untemper(chosen.grow, temper))
+
+    def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
+        work, block = evidence.posteriors(), evidence.block
+
+        def task(first: int, last: int) -> None:
+            collect_kernels.mark_threshold(first, last, block.lines, work, self.threshold, marks)
+            if self.grow < self.threshold:
+                grow_kernels.grow(first, last, block.lines, work, self.grow, marks)
+
+        evidence.pool.map(task, block.tasks)
+
+
+class Viterbi(Decoder):
+    """The single best path of each direction; the threshold does not apply."""
+
+    default_combination = "grow-diag-final-and"
+
+    def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
+        evidence.model.mark_best_paths(evidence.block, evidence.translations(), marks, evidence.pool)
+
+
+decoders.add("posterior", PosteriorThreshold, "links whose posterior probability exceeds a threshold")
+decoders.add("viterbi", Viterbi, "the best path of each direction")
+for _name, _where, _description in (
+    ("mode", "mode:Mode", "the likeliest partner of each word in each direction"),
+    ("samples", "samples:BestSample", "the best of many samples of each direction (models with fertility)"),
+    ("exact", "exact_fertility:ExactFertility", "the best alignment of each direction, proved (models with fertility)"),
+    ("bidirectional", "bidirectional_decoder:Bidirectional", "the best pair of alignments that agree, proved (HMMs)"),
+):
+    decoders.add_later(_name, f"dovetail.decoding.{_where}", _description)

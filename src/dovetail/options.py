@@ -1,0 +1,118 @@
+"""Options with owners: a small dataclass beside each part that has any, one line per field.
+
+    @dataclass(frozen=True)
+    class Sampling(Options):
+        samples: int = option(30, at_least=1, help="sweeps whose draws are counted, per sentence and iteration")
+
+Checks, the command line and the documentation read the same lines.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from numbers import Real
+from typing import Any, TypeVar
+
+from dovetail.errors import InputError
+
+T = TypeVar("T", bound="Options")
+
+
+def option(
+    default: Any,
+    *,
+    help: str,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: Iterable[str] | None = None,
+) -> Any:
+    """A field with its limits: `at_least` and `at_most` are allowed themselves, `above` and `below` are not.
+
+    `choices` are the words to choose from: a registry may be given, which others can add to.
+    """
+    limits = {"at_least": at_least, "at_most": at_most, "above": above, "below": below}
+    return field(default=default, metadata={"help": help, "choices": choices, **limits})
+
+
+@dataclass(frozen=True)
+class Options:
+    """Checks its fields when it is made; an InputError names the option, its value and what it may be."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):
+            object.__setattr__(self, entry.name, checked(entry, getattr(self, entry.name)))
+
+
+def checked(entry: Field[Any], value: Any) -> Any:
+    """The value as the type of the option's default (numpy's numbers become Python's); InputError if it is none such."""
+    kind: Any = type(entry.default)
+    if kind is bool and not isinstance(value, bool):
+        raise InputError(f"{entry.name} is {value!r}", remedy="It must be true or false.")
+    if kind in (int, float):
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
+        if kind is int and value != int(float(value)):
+            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")
+        value = kind(value)
+        if not _within(entry, value):
+            raise InputError(f"{entry.name} is {value}", remedy=f"It must be {limits(entry)}.")
+    if kind is str:
+        choices = entry.metadata["choices"]
+        if not isinstance(value, str):
+            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a word.")
+        if choices is not None and value not in choices:
+            raise InputError(f"{entry.name} is {value!r}", remedy=f"Choose from: {', '.join(choices)}.")
+    return value
+
+
+def _within(entry: Field[Any], value: float) -> bool:
+    least, most, above, below = (entry.metadata[name] for name in ("at_least", "at_most", "above", "below"))
+    return (
+        (least is None or value >= least)
+        and (most is None or value <= most)
+        and (above is None or value > above)
+        and (below is None or value < below)
+    )
+
+
+def limits(entry: Field[Any]) -> str:
+    """What a value may be, in words."""
+    kind, about = type(entry.default), entry.metadata
+    if kind is bool:
+        return "true or false"
+    if kind is str:
+        return f"one of {', '.join(about['choices'])}" if about["choices"] is not None else "a word"
+    words = {"at_least": "at least", "at_most": "at most", "above": "above", "below": "below"}
+    found = [f"{word} {about[name]:g}" for name, word in words.items() if about[name] is not None]
+    return " and ".join(found) or "any number"
+
+
+class Settings(Mapping[str, Any]):
+    """Values of the options of some parts, by name; `settings.of(Sampling)` makes one owner's dataclass of them."""
+
+    def __init__(self, owners: Iterable[type[Options]], values: Mapping[str, Any]) -> None:
+        self.entries = {entry.name: entry for owner in owners for entry in fields(owner)}
+        self._values = {name: values.get(name, entry.default) for name, entry in self.entries.items()}
+        for name, entry in self.entries.items():
+            self._values[name] = checked(entry, self._values[name])
+
+    def of(self, owner: type[T]) -> T:
+        return owner(**{entry.name: self._values[entry.name] for entry in fields(owner)})
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in self._values:
+            raise AttributeError(name)
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
