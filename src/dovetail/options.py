@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 from dovetail.errors import InputError
@@ -55,7 +55,7 @@ def checked(entry: Field[Any], value: Any) -> Any:
     if kind in (int, float):
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
-        if kind is int and value != int(float(value)):
+        if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")
         value = kind(value)
         if not _within(entry, value):

@@ -1,9 +1,14 @@
-"""One table of named values for each choice: command line, docs and conformance tests are all made from it."""
+"""One table of named values for each choice: command line, docs and conformance tests are all made from it.
+
+A name that nobody here has registered may be an installed package's: the modules that packages name in the group of entry
+points `dovetail` are imported then, and register what they bring.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -19,6 +24,14 @@ class _Later:
     def imported(self) -> Any:
         module, attribute = self.where.split(":")
         return getattr(import_module(module), attribute)
+
+
+@cache
+def _load_entry_points() -> None:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group="dovetail"):
+        entry.load()
 
 
 class Registry(Mapping[str, T], Generic[T]):
@@ -45,15 +58,16 @@ class Registry(Mapping[str, T], Generic[T]):
         return lambda value: self.add(name, value, description)
 
     def __getitem__(self, name: str) -> T:
-        try:
-            value = self._values[name]
-        except KeyError:
-            raise InputError(f"no {self.kind} {name!r}", remedy=f"Choose one of: {', '.join(self._values)}.") from None
+        if name not in self:
+            raise InputError(f"no {self.kind} {name!r}", remedy=f"Choose one of: {', '.join(self._values)}.")
+        value = self._values[name]
         if isinstance(value, _Later):
             value = self._values[name] = value.imported()
         return value
 
     def __contains__(self, name: object) -> bool:
+        if name not in self._values:
+            _load_entry_points()
         return name in self._values
 
     def __iter__(self) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dovetail.cli.options import (
     combination_names,
     decoder_names,
     format_names,
+    plugins,
     reading,
     reading_of,
     recipe_names,
@@ -95,13 +96,14 @@ from dovetail.errors import InputError
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of recipes that sample.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
+@plugins
 @text_options
 def align(source: str, target: str | None, **values: Any) -> None:
     """Align the words of a bitext.
 
-    SOURCE and TARGET are text files with one sentence a line, line n translating line n; or SOURCE alone is a
+    SOURCE and TARGET are text files with one sentence per line, line n translating line n; or SOURCE alone is a
     tab-separated, ` ||| ` or TMX file.  One of them may be - for standard input; .gz .bz2 .xz .zst are read as they
-    are.  Writes exactly one line of links a pair, such as `0-0 1-2` (source-target, counted from 0).
+    are.  Writes exactly one line of links per pair, such as `0-0 1-2` (source-target, counted from 0).
     """
     from dovetail.aligner import Aligner
     from dovetail.alignments.certificates import certificate_summary

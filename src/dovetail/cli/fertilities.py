@@ -7,6 +7,8 @@ from dataclasses import asdict
 
 import click
 
+from dovetail.cli.options import plugins
+
 
 @click.command()
 @click.argument("model")
@@ -16,6 +18,7 @@ import click
 )
 @click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N most frequent words.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line instead of a table.")
+@plugins
 def fertilities(model: str, direction: str, minimum: int, top: int | None, as_json: bool) -> None:
     """Show how many links each word of a trained model takes.
 

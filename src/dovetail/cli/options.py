@@ -37,6 +37,25 @@ class Names(click.ParamType):
         return [CompletionItem(name) for name in self._load() if name.startswith(incomplete)]
 
 
+def plugins(command: F) -> F:
+    """Let a command import modules that register parts of the user's own; entry points are found without asking."""
+
+    def load(context: click.Context, parameter: click.Parameter, names: tuple[str, ...]) -> None:
+        from dovetail.plugins import load_plugins
+
+        load_plugins(names)
+
+    return click.option(
+        "--plugin",
+        multiple=True,
+        metavar="MODULE",
+        callback=load,
+        is_eager=True,
+        expose_value=False,
+        help="Import this module first: it registers priors, jump factors, decoders ... of your own.",
+    )(command)
+
+
 def recipe_names() -> list[str]:
     from dovetail.recipes import PRESETS, recipes
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dovetail.cli.options import plugins
 from dovetail.errors import InputError
 
 
@@ -36,6 +37,7 @@ from dovetail.errors import InputError
 )
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.")
 @click.option("--quiet", is_flag=True, help="Print the address only.")
+@plugins
 def serve(
     models: tuple[str, ...],
     host: str,

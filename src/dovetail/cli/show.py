@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dovetail.cli.options import Names, format_names, reading, text_options
+from dovetail.cli.options import Names, format_names, plugins, reading, text_options
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 @click.option("--format", "format_", type=Names("name", format_names), help="Format of the links.  [default: seen]")
 @click.option("--color/--no-color", default=None, help="Colours or none.  [default: on a terminal]")
 @text_options
+@plugins
 def show(source: str, target: str, links: str | None, **values: Any) -> None:
     """Draw a pair's alignment in the terminal: a row for each source word, a column for each target word.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dovetail.cli.options import reading, reading_of, text_options
+from dovetail.cli.options import plugins, reading, reading_of, text_options
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
 @text_options
+@plugins
 def view(source: str, target: str | None, **values: Any) -> None:
     """Write one HTML file to look at alignments: it opens from disk and asks no network.
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
-from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
-from dovetail.engines import Threads
-from dovetail.errors import InputError
+from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map, methods
+from dovetail.decoding.decoders import Decoder
+from dovetail.decoding.details import Details
+from dovetail.decoding.evidence import Evidence
+from dovetail.decoding.marking import mark_alignments
 from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
 from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, link_cost, repair
-from dovetail.kernels.gibbs.alignments import mark
-from dovetail.kernels.hmm.dense import running_sums, transitions
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
-from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
-from dovetail.models.hmm import HMM
-from dovetail.models.joint import JointHMM
-from dovetail.models.jumps.word import bins_of
-
-Moves = tuple[np.ndarray, np.ndarray, np.ndarray]  # p(b | a) (W, W), of first positions (W,), weights of last ones (W,)
+from dovetail.models.model import Model, Moves
+from dovetail.options import Options, Settings, option
 
 # What the search may cost when nobody sets a limit, counted and not timed, so that the answer is the same everywhere:
 # moves of the two chains, I J (I + J) an iteration before pruning.  Some seconds; real pairs need a thousandth of it.
@@ -31,28 +26,40 @@ MOVES = 5e9
 # Potentials of longer pieces, of 250 x 250 words or so, are not written out: such a piece is not searched.
 LARGEST = 3e7
 
-DETAILS = {
-    "certified": bool,
-    "score": np.float64,
-    "bound": np.float64,
-    "iterations": np.int64,
-    "constraints": np.int64,
-    "pruned": np.float64,
-}
+
+@dataclass(frozen=True)
+class BidirectionalOptions(Options):
+    """What agreement means, and how it is searched for."""
+
+    bidirectional_agreement: str = option(
+        "full",
+        choices=("full", "adjacent", "soft"),
+        help="both pick the same links, or neighbours for the penalty, or any, each link of one side alone for it",
+    )
+    bidirectional_penalty: float = option(
+        -1.0, at_most=0.0, help="added to the score for each link that is not answered"
+    )
+    bidirectional_method: str = option("exact", choices=methods, help="how the best pair of alignments is found")
+    bidirectional_iterations: int = option(0, at_least=0, help="iterations at most on a pair (0: some seconds' worth)")
+    bidirectional_seconds: float = option(
+        0.0, at_least=0.0, help="seconds at most on a pair (0: no limit); answers then depend on speed"
+    )
 
 
 class _Piece:
     """The chains of one piece: theta's over source words (our reverse direction), omega's over target words (forward)."""
 
-    def __init__(self, model: Any, moves: Callable[[int, np.ndarray], Moves], shard: Shard, work: Workspace, line: Any):
+    def __init__(
+        self, model: Model, moves: Callable[[int, np.ndarray], Moves], block: Block, work: Workspace, line: np.ndarray
+    ) -> None:
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        source = shard.source_ids[line[SOURCE] : line[SOURCE] + I]
-        target = shard.target_ids[line[TARGET] : line[TARGET] + J]
-        null = model.null
+        source = block.pieces.source_ids[line[SOURCE] : line[SOURCE] + I]
+        target = block.pieces.target_ids[line[TARGET] : line[TARGET] + J]
+        null, nulls = model.null, model.lexicon.nulls
         reverse = work.reverse[cell : cell + I * J].reshape(I, J)
         forward = np.ascontiguousarray(work.forward[cell : cell + I * J].reshape(I, J).T)
-        self.theta = reverse, model.lexicon.null_reverse[source], null, *moves(1, target)
-        self.omega = forward, model.lexicon.null_forward[target], null, *moves(0, source)
+        self.theta = reverse, nulls.reverse[source], null, *moves(1, target)
+        self.omega = forward, nulls.forward[target], null, *moves(0, source)
         self.moves = I * J * (I + J)
 
     def best(self, settings: dict[str, Any], iterations: int) -> BidirectionalMap:
@@ -81,9 +88,9 @@ class _Piece:
         return BidirectionalMap(x[1:] - 1, y[1:] - 1, score, max(bound, score), bound <= score, 0)
 
 
-def piece_potentials(model: Any, shard: Shard, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def piece_potentials(model: Model, block: Block, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """theta and omega of one piece for `bidirectional_map`, while the workspace holds translation probabilities."""
-    piece = _Piece(model, _moves_of(model, shard), shard, work, line)
+    piece = _Piece(model, model.moves(block.longest), block, work, line)
     return chain_potentials(*piece.theta), chain_potentials(*piece.omega)
 
 
@@ -93,74 +100,7 @@ def _agreement(settings: dict[str, Any]) -> tuple[int, float]:
     return (FULL, 0.0) if settings["disagreement"] is None else (DISAGREEMENT, settings["disagreement"])
 
 
-@singledispatch
-def _moves_of(model: Any, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
-    """The function of a direction and the ids of the words it jumps between that gives the moves among their positions.
-
-    A model of another family takes part if its `moves` of each direction have `weights`: of every distance, and of first and
-    last positions by their distance from that end.
-    """
-    if all(hasattr(moves, "weights") for moves in getattr(model, "moves", [None])):
-        weights = [moves.weights(shard.longest) for moves in model.moves]
-        middle = shard.longest
-
-        def moves_of(direction: int, words: np.ndarray) -> Moves:
-            jumps, first, last = weights[direction]
-            place = np.arange(len(words))
-            return jumps[middle + place - place[:, None]], first[: len(words)], last[: len(words)][::-1].copy()
-
-        return moves_of
-    raise InputError(
-        f"the decoder bidirectional needs a pair of HMMs, which {type(model).__name__} is not",
-        remedy="Train with --recipe hmm-agreement, say, or choose another decoder.",
-    )
-
-
-@_moves_of.register
-def _(model: HMM, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
-    weights = [jumps.expand(shard.longest) for jumps in model.jumps]
-    tables = [(jump, jump[::-1].copy(), running_sums(jump), start) for jump, start in weights]
-
-    def moves(direction: int, words: np.ndarray) -> Moves:
-        width = len(words)
-        table, first, last = _room(width)
-        transitions(width, *tables[direction], table, np.empty_like(table), first, np.empty(width + 1, np.float32))
-        return table, first, last
-
-    return moves
-
-
-@_moves_of.register
-def _(model: JointHMM, shard: Shard) -> Callable[[int, np.ndarray], Moves]:
-    bins = bins_of(shard.longest)
-    ends = np.array([[jumps.start, jumps.end] for jumps in model.jumps], np.float32)
-
-    def moves(direction: int, words: np.ndarray) -> Moves:
-        width = len(words)
-        table, first, last = _room(width)
-        word_transitions(
-            words,
-            0,
-            width,
-            model.jumps[direction].weights,
-            bins,
-            *ends[direction],
-            table,
-            np.empty_like(table),
-            first,
-            last,
-            np.empty(width + 2, np.float32),
-        )
-        return table, first, last
-
-    return moves
-
-
-def _room(width: int) -> Moves:
-    return np.ones((width, width), np.float32), np.ones(width, np.float32), np.ones(width, np.float32)
-
-
-class Bidirectional:
+class Bidirectional(Decoder):
     """The pair of alignments, one in each direction, that agrees and is worth most to both models together.
 
     `agreement` "full": both pick the same links; "adjacent": a link may also be answered by a neighbour, which costs
@@ -170,6 +110,7 @@ class Bidirectional:
     """
 
     default_combination = "union"
+    options = (BidirectionalOptions,)
 
     def __init__(
         self,
@@ -186,54 +127,53 @@ class Bidirectional:
             "time_limit": seconds or None,
         }
         self.iterations = iterations
-        self._details: list[dict[str, np.ndarray]] = []
+        self._found = Details(
+            certified=bool,
+            score=np.float64,
+            bound=np.float64,
+            iterations=np.int64,
+            constraints=np.int64,
+            pruned=np.float64,
+        )
 
     @classmethod
-    def of(cls, options: Any) -> Bidirectional:
+    def of(cls, settings: Settings, direction: str | None) -> Bidirectional:
+        chosen = settings.of(BidirectionalOptions)
         return cls(
-            options.bidirectional_agreement,
-            options.bidirectional_penalty,
-            options.bidirectional_method,
-            options.bidirectional_iterations,
-            options.bidirectional_seconds,
+            chosen.bidirectional_agreement,
+            chosen.bidirectional_penalty,
+            chosen.bidirectional_method,
+            chosen.bidirectional_iterations,
+            chosen.bidirectional_seconds,
         )
 
     @property
     def details(self) -> dict[str, np.ndarray]:
-        """For each piece decoded so far, what DETAILS names; `pruned` in proportion to the piece's share of its pair."""
-        return {
-            name: np.concatenate([np.zeros(0, kind), *(part[name] for part in self._details)])
-            for name, kind in DETAILS.items()
-        }
+        """For each piece decoded so far; `pruned` in proportion to the piece's part of its pair."""
+        return self._found.all()
 
-    def before(
-        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
-    ) -> None:
-        moves = _moves_of(model, shard)
+    def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
+        model, block = evidence.model, evidence.block
+        moves, work = model.moves(block.longest), evidence.translations()
         found = np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)
-        details = {name: np.zeros(len(block.lines), kind) for name, kind in DETAILS.items()}
+        details = self._found.room(len(block.lines))
 
         def task(first: int, last: int) -> None:
             for piece in range(first, last):
                 line = block.lines[piece]
-                result = _Piece(model, moves, shard, work, line).best(self.settings, self.iterations)
+                result = _Piece(model, moves, block, work, line).best(self.settings, self.iterations)
                 found[0][line[COLUMN] : line[COLUMN] + line[LENGTH_J]] = result.backward
                 found[1][line[ROW] : line[ROW] + line[LENGTH_I]] = result.forward
                 for name, values in details.items():
                     values[piece] = getattr(result, name)
-            mark(first, last, block.lines, *found, FORWARD, REVERSE, marks)
 
-        engine.map(task, block.tasks)
-        details["pruned"] *= _shares(shard)[block.first : block.last]
-        self._details.append(details)
-
-    def after(
-        self, model: Any, shard: Shard, block: Block, work: Workspace, marks: np.ndarray, engine: Threads
-    ) -> None:
-        pass
+        evidence.pool.map(task, block.tasks)
+        details["pruned"] *= _parts(evidence.shard)[block.first : block.last]
+        self._found.add(details)
+        mark_alignments(evidence, found, marks)
 
 
-def _shares(shard: Shard) -> np.ndarray:
+def _parts(shard: Shard) -> np.ndarray:
     """How much of its pair each piece is: 1, unless the pair was cut."""
     pieces = shard.pieces
     size = pieces.source_length * pieces.target_length

@@ -1,40 +1,59 @@
 """Hard EM: counts from the best alignment alone, found exactly (what Quirk 2013 hoped for in its last sentence).
 
-A training that needs a decoder stands above both rooms, so it lives here; the aligner enters it in the list of trainings.
+A training that needs a decoder stands above both rooms, so it lives here.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from dovetail.bitext.shards import Shard
-from dovetail.decoding.exact_fertility import ExactFertility
-from dovetail.engines import Threads
-from dovetail.models.fertile import Sampling
-from dovetail.training.monitor import Monitor
-from dovetail.training.train import Start, train_monte_carlo_em
+from dovetail.decoding.exact_fertility import ExactFertility, ExactOptions
+from dovetail.models.fertile import FertilityModel, SampledStatistics, Sampling
+from dovetail.models.model import Learner, Memory, Worked
+from dovetail.options import Options, option
+from dovetail.pool import Pool
+from dovetail.training import sampling
+from dovetail.training.train import Task, reads
 
 COUNT_AS_GIVEN = Sampling(samples=0, burn_in=0)
 
 
-def fit(model: Any, shard: Shard, engine: Threads, iterations: int, monitor: Monitor, decoder: ExactFertility) -> Any:
+@dataclass(frozen=True)
+class HardOptions(Options):
+    """The last iterations, which count nothing but the best alignments."""
+
+    hard_iterations: int = option(2, at_least=0, help="iterations of hard EM after those of Monte Carlo EM")
+
+
+@dataclass
+class Hard(Learner):
     """Each iteration: the best alignment of every pair in both directions, then the M-step as if it were the truth."""
-    work = shard.workspace()
-    monitor.begin("hard", iterations, len(shard.pieces))
-    for _ in range(iterations):
-        counts = model.zero_counts(shard)
+
+    model: FertilityModel
+    decoder: ExactFertility
+
+    name = "hard"
+
+    def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[SampledStatistics, Memory]:
+        statistics = self.model.zeros(shard)
+        work = shard.workspace()
         for block in shard:
             view = block.view(work)
-            model.lexicon.gather(shard, block, view, engine)
-            best, _ = decoder.solve(model, shard, block, view, engine)
-            model.sample(shard, block, view, engine, COUNT_AS_GIVEN, model.streams(block), best, counts=counts)
-            monitor.worked(block.last - block.first)
-        model = model.reestimate(counts, engine)
-        if monitor.iterated(counts.log_likelihood).converged:
-            break
-    return model
+            self.model.lexicon.gather(block, view, pool)
+            best, _ = self.decoder.solve(self.model, block, view, pool)
+            streams = np.arange(block.first, block.last)  # nothing is drawn
+            self.model.sample(block, view, pool, COUNT_AS_GIVEN, streams, best, statistics=statistics)
+            worked(block.last - block.first)
+        return statistics, memory
+
+    def reestimate(self, statistics: SampledStatistics, pool: Pool) -> Hard:
+        return replace(self, model=self.model.with_counts(statistics, pool))
 
 
-def train_hard_em(model: str, shard: Shard, start: Start, options: Any, engine: Threads, monitor: Monitor) -> Any:
-    soft = train_monte_carlo_em(model, shard, start, options, engine, monitor)
-    return fit(soft, shard, engine, options.hard_iterations, monitor, ExactFertility.of(options))
+@reads(*sampling.train.options, ExactOptions, HardOptions)
+def train(task: Task) -> FertilityModel:
+    hard = Hard(sampling.train(task), ExactFertility.of(task.settings, None))
+    return task.fit(hard, task.settings.of(HardOptions).hard_iterations).model

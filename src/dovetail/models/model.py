@@ -46,6 +46,16 @@ class Moves(NamedTuple):
     last: np.ndarray  # float32 (I,): weights of last positions
 
 
+class Potentials(NamedTuple):
+    """Logarithms of the factors for one sentence pair in one direction, as `decoding.fertility_map` takes them."""
+
+    emission: np.ndarray  # (I + 1, J), NULL first
+    transition: np.ndarray  # (I + 1, I), the start first
+    null: float
+    fertility: np.ndarray  # (I, J + 1)
+    null_fertility: np.ndarray  # (J + 1,)
+
+
 Alignments = tuple[np.ndarray, np.ndarray]  # int16: a position per target token, and one per source token; -1 is NULL
 
 
@@ -123,8 +133,8 @@ class Model(Learner, Protocol):
         """The best alignments among samples, and scores; the workspace's probabilities become posteriors."""
         raise _without_fertility(self)
 
-    def potentials(self, direction: int, words: np.ndarray, emission: np.ndarray, nulls: np.ndarray) -> Any:
-        """Logarithms of the factors of one sentence pair, as the exact decoder takes them."""
+    def potentials(self, direction: int, words: np.ndarray, emission: np.ndarray, nulls: np.ndarray) -> Potentials:
+        """For a pair whose generating words are `words` (I,), with t(f_j | e_i) in `emission` (I, J), NULL's in `nulls`."""
         raise _without_fertility(self)
 
     def fertility_means(self, side: int) -> FertilityMeans:
