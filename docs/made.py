@@ -20,7 +20,9 @@ import dovetail
 from dovetail.cli import COMMANDS
 from dovetail.cli import dovetail as program
 from dovetail.cli.options import Names
-from dovetail.recipes import PRESETS, Options, find_recipe, recipes
+from dovetail.decoding.decoders import decoders
+from dovetail.options import limits
+from dovetail.recipes import PRESETS, find_recipe, recipes
 from dovetail.registry import Registry
 
 HERE = Path(__file__).resolve().parent
@@ -32,6 +34,8 @@ KINDS = {
     "tokenizer": "Tokenizers: `--tokenizer`",
     "recipe": "Recipes: `--recipe`",
     "model": "Models: what is an alignment worth?",
+    "lexicon prior": "Priors on the lexicon: `--option priors=NAME`",
+    "jump factor": "Jumps: `--option jumps=NAME`",
     "fertility": "Fertilities: `--option fertility=NAME`",
     "training": "Trainings: how are parameters learned?",
     "constraint": "Constraints: `--option constraints=NAME`",
@@ -46,7 +50,8 @@ KINDS = {
 NAMES = {
     "Text in": ("read_bitext", "Bitext", "TextOptions"),
     "Aligning": ("Aligner", "Progress"),
-    "Recipes": ("Recipe", "Options"),
+    "Recipes": ("Recipe",),
+    "Parts of your own": ("lexicon_priors", "jump_factors"),
     "Constraints": (
         "Bijective",
         "Symmetric",
@@ -134,22 +139,35 @@ def pages(arguments: Sequence[str] = ()) -> str:
 
 
 def options(arguments: Sequence[str]) -> str:
-    """`recipe recipe ... : option option ...`: the values of options in recipes; of all options without names."""
+    """`recipe recipe ... : option option ...`: the values of options in recipes; of all their options without names."""
     cut = arguments.index(":") if ":" in arguments else len(arguments)
     chosen = [find_recipe(name).options for name in arguments[:cut]]
-    names = arguments[cut + 1 :] or [entry.name for entry in fields(Options)]
-    rows = ((f"`{name}`", *(f"`{getattr(one, name)}`" for one in chosen)) for name in names)
-    return table(("option", *(f"`{name}`" for name in arguments[:cut])), rows)
+    entries = {name: entry for one in reversed(chosen) for name, entry in one.entries.items()}
+    names = arguments[cut + 1 :] or list(entries)
+    rows = (
+        (
+            f"`{name}`",
+            *(f"`{one[name]}`" if name in one else "" for one in chosen),
+            limits(entries[name]),
+            entries[name].metadata["help"],
+        )
+        for name in names
+    )
+    return table(("option", *(f"`{name}`" for name in arguments[:cut]), "range", "what it does"), rows)
 
 
 def deviations(arguments: Sequence[str] = ()) -> str:
-    """Every option with its default, and the recipes that have another one."""
+    """Every option by its owner, with default, range and meaning, and the recipes that have another value."""
+    owners = {owner: owner for recipe in recipes.values() for owner in recipe.owners}
+    owners |= {owner: owner for decoder in decoders.values() for owner in decoder.options}
     rows = []
-    for entry in fields(Options):
-        own = ((name, getattr(recipe.options, entry.name)) for name, recipe in recipes.items())
-        other = ", ".join(f"`{name}`: `{value}`" for name, value in own if value != entry.default)
-        rows.append((f"`{entry.name}`", f"`{entry.default!r}`", other))
-    return table(("option", "default", "other values"), rows)
+    for owner in owners:
+        for entry in fields(owner):
+            own = ((name, recipe.options[entry.name]) for name, recipe in recipes.items() if owner in recipe.owners)
+            other = ", ".join(f"`{name}`: `{value}`" for name, value in own if value != entry.default)
+            about = entry.metadata["help"]
+            rows.append((f"`{entry.name}`", f"`{entry.default!r}`", limits(entry), about, other))
+    return table(("option", "default", "range", "what it does", "other values"), rows)
 
 
 def registries() -> dict[str, Registry[Any]]:

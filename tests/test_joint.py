@@ -1,4 +1,4 @@
-"""The flagship's parts, each alone: collapsed lexicon, stems, spelling, word jumps, fertility messages, evidence."""
+"""The flagship's parts, each alone: counted lexicon, stems, spelling, word jumps, fertility messages, evidence."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dovetail.kernels.lexicon.collapsed import without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import shard_of
 from dovetail.bitext.spelling import fold, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
+from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live.messages import speak
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
+from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
+from dovetail.pool import Pool
 
 chances = st.floats(0.01, 0.99)
 
@@ -209,17 +213,40 @@ def test_a_word_with_many_moves_keeps_its_own_jumps_and_a_rare_word_takes_the_sh
 
 
 def test_bitext_of_cognates_makes_the_spelling_prior_speak_up():
-    from dovetail.bitext.shards import lay_out
-    from dovetail.engines import Threads
-    from dovetail.models.lexicon.counted import CollapsedLexicon, LexiconPriors
-
     bitext = Bitext.from_pairs([(["nation", "station"], ["nation", "gare"])])
-    source, target = bitext.source, bitext.target
-    shard = lay_out(source.ids, source.offsets, target.ids, target.offsets, 2, 2, Threads(1))
-    lexicon = CollapsedLexicon.of(shard.slots, (source.vocabulary, target.vocabulary), LexiconPriors())
-    shares = np.zeros(spelling_kernels.BINS)
-    lexicon.calibrate(shares)
-    assert lexicon.prior == pytest.approx(1e-4)
-    shares[spelling_kernels.IDENTICAL] = 0.8
-    lexicon.calibrate(shares)
-    assert lexicon.prior[spelling_kernels.IDENTICAL] == pytest.approx(1e-4 + 0.5 * 0.8**3)
+    pool = Pool(1)
+    shard = shard_of(bitext, pool)
+    lexicon = CountedLexicon.empty(
+        shard.slots, (bitext.source.vocabulary, bitext.target.vocabulary), FormPriors(), pool
+    )
+    wins = np.zeros((spelling_kernels.BINS, 2))
+    wins[:, 1] = 10.0
+    assert lexicon.calibrated(wins).spelling.counts == pytest.approx(1e-4)
+    wins[spelling_kernels.IDENTICAL, 0] = 8.0
+    speaking = lexicon.calibrated(wins)
+    assert speaking.spelling.counts[spelling_kernels.IDENTICAL] == pytest.approx(1e-4 + 0.5 * 0.8**3)
+    assert speaking.prior_weights[0] == pytest.approx([0.5 * 0.8**3, 0.0], abs=1e-6)
+
+
+class Twice:
+    """A prior of somebody's own: what the words spell alike is taken as seen twice."""
+
+    def pseudo_counts(self, slots, source, target):
+        same = [source[int(e)] == target[int(f)] for e, f in zip(slots.source, slots.target, strict=True)]
+        return np.array(same, np.float32) * 2
+
+
+def test_pseudo_counts_of_priors_are_added_to_those_of_the_pair_and_of_its_words():
+    bitext = Bitext.from_pairs([(["a", "b"], ["a", "c"]), (["b"], ["c", "b"])])
+    pool, vocabularies = Pool(1), (bitext.source.vocabulary, bitext.target.vocabulary)
+    shard = shard_of(bitext, pool)
+    plain = CountedLexicon.empty(shard.slots, vocabularies, FormPriors(alpha=0.1, spelling=False), pool)
+    leaning = plain.with_priors([Twice()])
+    same = Twice().pseudo_counts(shard.slots, *vocabularies) > 0
+    assert same.sum() == 2
+    assert leaning.scoring.support[:, 1] - plain.scoring.support[:, 1] == pytest.approx(np.where(same, 2.0, 0.0))
+    # (0 + 0.1 + 2) / (0 + 0.1 * 3 words + 2 + 6.5 of stems), and nobody else's count changes
+    assert leaning.probabilities(pool)[same, 0] == pytest.approx(2.1 / 8.8)
+    table = TableLexicon.uniform(shard.slots).with_priors([Twice()], vocabularies)
+    table.reestimate(LexiconCounts.zeros(shard.slots), pool)
+    assert table.table[same, 0] == pytest.approx(1.0)

@@ -8,26 +8,27 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dovetail.kernels.lexicon.collapsed import without
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dovetail
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import lay_out
-from dovetail.engines import Threads
+from dovetail.bitext.shards import shard_of
 from dovetail.kernels.hmm.word_jumps import bin_counts
+from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live import chain as live_hmm
-from dovetail.kernels.records import LENGTH_I, ROW, SOURCE
+from dovetail.kernels.live.records import TokenMoves
+from dovetail.kernels.records import SOURCE_SIDE, Nulls
 from dovetail.models import joint as joint_module
-from dovetail.models.joint import JointHMM, Moves
-from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bin_limits, bins_of
-from dovetail.models.lexicon.counted import CollapsedCounts, CollapsedLexicon, LexiconPriors
-from dovetail.models.lexicon.table import WordMap
+from dovetail.models.joint import JointHMM
+from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bin_limits, bins_for, bins_of
+from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts
+from dovetail.models.lexicon.words import WordMap
 from dovetail.models.live import Live
-from dovetail.recipes import Options
+from dovetail.pool import Pool
+from dovetail.training.joint import SampleOptions
 
-ENGINE = Threads(1)
+POOL = Pool(1)
 
 
 def text(random, pairs=3, longest=4):
@@ -38,12 +39,10 @@ def text(random, pairs=3, longest=4):
         for _ in range(pairs)
     ]
     bitext = Bitext.from_pairs(chosen)
-    source, target = bitext.source, bitext.target
-    sizes = len(source.vocabulary), len(target.vocabulary)
-    return bitext, lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, ENGINE)
+    return bitext, shard_of(bitext, POOL)
 
 
-def joint(random, bitext, fertility=None, power=0.75):
+def joint(random, bitext, shard, fertility=None, power=0.75):
     """A joint HMM with made-up jumps and NULLs."""
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
     sizes = [len(vocabulary) for vocabulary in vocabularies]
@@ -56,20 +55,8 @@ def joint(random, bitext, fertility=None, power=0.75):
             random.uniform(0.1, 1, POSITIONS),
         )
 
-    lexicon = CollapsedLexicon(
-        None,
-        None,
-        None,
-        None,
-        vocabularies,
-        (sizes[0], sizes[1]),
-        LexiconPriors(),
-        [],
-        None,
-        None,
-        random.uniform(0.1, 1, sizes[1]).astype(np.float32),
-        random.uniform(0.1, 1, sizes[0]).astype(np.float32),
-    )
+    lexicon = CountedLexicon.empty(shard.slots, vocabularies, FormPriors())
+    lexicon.nulls = Nulls(*(random.uniform(0.1, 1, size).astype(np.float32) for size in reversed(sizes)))
     return JointHMM(lexicon, (jumps(sizes[0]), jumps(sizes[1])), fertility, 0.2, power, 0.0)
 
 
@@ -115,17 +102,17 @@ def nothing_negligible():
 def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(nothing_negligible, seed, share):
     random = np.random.default_rng(seed)
     bitext, shard = text(random)
-    model = joint(random, bitext)
+    model = joint(random, bitext, shard)
     (block,) = shard
     work = shard.workspace()
     view = block.view(work)
     view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 3).astype(np.float32)
     dense = view.forward.copy(), view.reverse.copy()
-    live, values = Live.select(shard, block, view, share, ENGINE)
-    moves = Moves.room(block.rows), Moves.room(block.columns)
+    live, values = Live.select(block, view, share, len(shard.slots), POOL)
+    moves = joint_module._token_moves(block)
     ends = np.zeros((2, 2, 2, POSITIONS))
-    scores = model.infer(live, values, shard, block, view, ENGINE, moves, ends)
-    live.fill(values, block, view, ENGINE)
+    scores = model.infer(live, values, block, view, POOL, moves, ends)
+    live.fill(values, block, view, POOL)
     row = column = cell = 0
     for piece, (I, J) in enumerate(bitext.lengths):
         emissions = [part[cell : cell + I * J].reshape(I, J).astype(np.float64) for part in dense]
@@ -136,7 +123,7 @@ def test_posteriors_moves_and_likelihood_over_live_cells_equal_enumeration(nothi
         )
         for direction, (words, others) in enumerate(((source, target), (target, source))):
             emission = np.where(alive, emissions[direction], 0.0)
-            nulls = (model.lexicon.null_forward, model.lexicon.null_reverse)[direction][others]
+            nulls = model.lexicon.nulls[direction][others]
             expected, steps, score = enumerated(
                 emission.T if direction else emission, nulls, model.null, model.jumps[direction], words
             )
@@ -156,21 +143,21 @@ def test_live_cells_have_their_share_of_a_column_or_a_row_and_no_others_do(seed,
     (block,) = shard
     view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
-    live, values = Live.select(shard, block, view, share, ENGINE)
+    live, values = Live.select(block, view, share, len(shard.slots), POOL)
     marked = np.zeros(block.cells, bool)
     cell = row = 0
     for I, J in bitext.lengths:
         forward, reverse = (part[cell : cell + I * J].reshape(I, J) for part in (view.forward, view.reverse))
         alive = (forward / forward.sum(axis=0) >= share) | (reverse / reverse.sum(axis=1, keepdims=True) >= share)
         marked[cell : cell + I * J] = alive.ravel()
-        columns = [list(live.column[live.start[row + i] : live.start[row + i + 1]]) for i in range(I)]
+        columns = [list(live.cells.column[live.cells.start[row + i] : live.cells.start[row + i + 1]]) for i in range(I)]
         assert columns == [list(np.flatnonzero(alive[i])) for i in range(I)]
         cell, row = cell + I * J, row + I
     assert (values.forward == view.forward[marked]).all()
     assert (values.reverse == view.reverse[marked]).all()
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
-    source = np.repeat(bitext.source.ids, np.diff(live.start))
-    assert (owner[live.slot] == source).all()
+    source = np.repeat(bitext.source.ids, np.diff(live.cells.start))
+    assert (owner[live.cells.slot] == source).all()
 
 
 def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_rest():
@@ -179,19 +166,19 @@ def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_re
     (block,) = shard
     view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0, 1, (2, block.cells)).astype(np.float32)
-    everything, values = Live.select(shard, block, view, 0.0, ENGINE)
+    everything, values = Live.select(block, view, 0.0, len(shard.slots), POOL)
     assert len(everything) == block.cells
-    few, (kept,) = everything.narrowed(values, block, 0.4, ENGINE)
-    chosen, expected = Live.select(shard, block, view, 0.4, ENGINE)
+    few, (kept,) = everything.narrowed(values, block, 0.4, POOL)
+    chosen, expected = Live.select(block, view, 0.4, len(shard.slots), POOL)
     assert 0 < len(few) < len(everything)
-    assert (few.column == chosen.column).all()
-    assert (few.start == chosen.start).all()
+    assert (few.cells.column == chosen.cells.column).all()
+    assert (few.cells.start == chosen.cells.start).all()
     assert (kept.forward == expected.forward).all()
-    few.count[:] = np.arange(1, len(few) + 1)
-    few.forward_message[:] = 2.0
+    few.cells.count[:] = np.arange(1, len(few) + 1)
+    few.cells.to_forward[:] = 2.0
     everything.carry_over(few)
-    assert sorted(everything.count[everything.count > 0]) == list(range(1, len(few) + 1))
-    assert (everything.forward_message == np.where(everything.count > 0, 2.0, 1.0)).all()
+    assert sorted(everything.cells.count[everything.cells.count > 0]) == list(range(1, len(few) + 1))
+    assert (everything.cells.to_forward == np.where(everything.cells.count > 0, 2.0, 1.0)).all()
 
 
 @pytest.mark.parametrize("power", [1.0, 0.75, 0.5, 0.0])
@@ -201,18 +188,19 @@ def test_a_link_counts_as_far_as_both_directions_believe_in_it_and_nulls_get_the
     (block,) = shard
     view = block.view(shard.workspace())
     view.forward[:], view.reverse[:] = random.uniform(0.02, 0.25, (2, block.cells)).astype(np.float32)
-    live, values = Live.select(shard, block, view, 0.0, ENGINE)
-    joint(random, bitext, power=power).settle(live, values, shard, block, view, ENGINE)
+    live, values = Live.select(block, view, 0.0, len(shard.slots), POOL)
+    joint(random, bitext, shard, power=power).settle(live, values, block, view, POOL)
     both = values.forward.astype(np.float64) * values.reverse
     expected = both**power if power else (values.forward + values.reverse) / 2
-    assert live.count == pytest.approx(np.where(expected > 1e-3, expected, 0.0), rel=1e-4)
+    assert live.cells.count == pytest.approx(np.where(expected > 1e-3, expected, 0.0), rel=1e-4)
     for i in range(block.rows):
-        left = 1.0 - expected[live.start[i] : live.start[i + 1]].sum()
+        left = 1.0 - expected[live.cells.start[i] : live.cells.start[i + 1]].sum()
         assert view.null_reverse[i] == pytest.approx(max(left, 0.0), abs=1e-5)
-    counts = CollapsedCounts.zeros(shard.slots)
-    counts.add(live, shard, block, view, ENGINE)
-    assert counts.slots.sum() == pytest.approx(live.count.sum(), rel=1e-5)
-    assert counts.slots == pytest.approx(np.bincount(live.slot, live.count, len(shard.slots)), abs=1e-5)
+    counts = LinkCounts.zeros(shard.slots, used=True)
+    counts.add(live, block, view, POOL)
+    assert counts.used.all()  # all cells are alive
+    assert counts.slots.sum() == pytest.approx(live.cells.count.sum(), rel=1e-5)
+    assert counts.slots == pytest.approx(np.bincount(live.cells.slot, live.cells.count, len(shard.slots)), abs=1e-5)
 
 
 @given(seed=st.integers(0, 1000))
@@ -222,14 +210,14 @@ def test_positions_that_are_forgotten_change_little(seed):
     for negligible in (1e-6, 1e-3):
         random = np.random.default_rng(seed)
         bitext, shard = text(random, longest=12)
-        model = joint(random, bitext)
+        model = joint(random, bitext, shard)
         (block,) = shard
         view = block.view(shard.workspace())
         view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 6).astype(np.float32)
-        live, values = Live.select(shard, block, view, 0.03, ENGINE)
+        live, values = Live.select(block, view, 0.03, len(shard.slots), POOL)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(joint_module, "NEGLIGIBLE", negligible)
-            model.infer(live, values, shard, block, view, ENGINE)
+            model.infer(live, values, block, view, POOL)
         found.append(np.concatenate([values.forward, values.reverse]))
     assert found[1] == pytest.approx(found[0], abs=0.02)
 
@@ -244,8 +232,8 @@ def test_jump_counts_and_weights_by_word_equal_their_definitions(seed, strength)
     exposure = random.uniform(0, 1, block.rows).astype(np.float32)
     (low, high), words = bin_limits(), len(bitext.source.vocabulary)
     counts, expected = np.zeros((words, 2, BINS)), np.zeros((words, 2, BINS))
-    where = SOURCE, LENGTH_I, ROW, shard.source_ids
-    bin_counts(block.lines, *where, moves, exposure, bins_of(shard.longest), low, high, counts)
+    tokens = TokenMoves(moves, exposure)
+    bin_counts(block.lines, SOURCE_SIDE, shard.source_ids, tokens, bins_for(shard.longest), counts)
     token = 0
     for I, _ in bitext.lengths:
         for before in range(I):
@@ -274,7 +262,7 @@ def test_the_weight_of_all_jumps_that_stay_in_the_sentence_equals_their_sum(seed
     jumps = WordJumps(random.uniform(0.1, 1, (3, BINS)).astype(np.float32), None, None, None)
     words = random.integers(0, 3, S).astype(np.int32)
     bins, exits = bins_of(S), np.empty(S, np.float32)
-    live_hmm.exit_chances(words, 0, S, jumps.weights, jumps.sums, bins, *bin_limits(), exits)
+    live_hmm.exit_chances(words, 0, S, jumps.by_word, bins_for(S), exits)
     expected = [sum(jumps.weights[words[a], bins[S + b - a]] for b in range(S)) for a in range(S)]
     assert 1 / exits == pytest.approx(np.array(expected), rel=1e-4)
 
@@ -283,9 +271,9 @@ def test_a_sample_is_every_nth_pair_of_a_text_with_at_least_three_times_as_many_
     from dovetail.training import joint as training
 
     bitext, shard = text(np.random.default_rng(0), pairs=40)
-    assert training._sample(shard, 0, ENGINE) is None
-    assert training._sample(shard, shard.total // 3 + 1, ENGINE) is None
-    sample = training._sample(shard, shard.total // 3, ENGINE)
+    assert training.sample(shard, 0, POOL) is None
+    assert training.sample(shard, shard.total // 3 + 1, POOL) is None
+    sample = training.sample(shard, shard.total // 3, POOL)
     assert len(sample.pieces) == 14
     for p in range(14):
         tokens = bitext.tokens(3 * p)
@@ -301,71 +289,71 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     random = np.random.default_rng(3)
     bitext, shard = text(random, pairs=6)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    whole = CollapsedLexicon.of(shard.slots, vocabularies, LexiconPriors())
+    whole = CountedLexicon.empty(shard.slots, vocabularies, FormPriors())
     used = random.random(len(shard.slots)) < 0.5
     counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     expected = whole.with_counts(counts, nulls)
-    support = expected.support.copy()
+    support = expected.scoring.support.copy()
     few = whole.restricted(used).with_counts(counts[used], nulls)
     again = few.widened(whole, used)
     assert again.counts == pytest.approx(counts)
     for side in range(2):
         assert again.totals[side] == pytest.approx(expected.totals[side])
-    assert again.support == pytest.approx(support)
-    assert few.support == pytest.approx(support[used])
+    assert again.scoring.support == pytest.approx(support)
+    assert few.scoring.support == pytest.approx(support[used])
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))[used]
     assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()
 
 
 def test_a_text_past_the_limit_has_a_larger_sample_and_no_iterations_of_its_own():
-    from dovetail.training import joint as training
-
-    options = Options(sample=10, hmm_iterations=5, whole_iterations=2, whole_cells=1000)
-    assert training._sampling(1000, options) == (10, 3, 2)
-    assert training._sampling(1001, options) == (10, 5, 0)
-    assert training._sampling(4000, options) == (20, 5, 0)
-    assert training._sampling(10**9, options) == (10_000, 5, 0)
-    assert training._sampling(10**12, replace(options, whole_cells=0)) == (10, 3, 2)
-    assert training._sampling(10**12, replace(options, hmm_iterations=1, whole_cells=0)) == (10, 1, 2)
-    assert training._sampling(10**12, replace(options, sample=0))[0] == 0
+    options = SampleOptions(sample=10, whole_iterations=2, whole_cells=1000)
+    assert options.plan(1000, 5) == (10, 3, 2)
+    assert options.plan(1001, 5) == (10, 5, 0)
+    assert options.plan(4000, 5) == (20, 5, 0)
+    assert options.plan(10**9, 5) == (10_000, 5, 0)
+    assert replace(options, whole_cells=0).plan(10**12, 5) == (10, 3, 2)
+    assert replace(options, whole_cells=0).plan(10**12, 1) == (10, 1, 2)
+    assert replace(options, sample=0).plan(10**12, 5)[0] == 0
 
 
-def test_emissions_are_those_of_a_cell_that_takes_nothing_out():
+def test_probabilities_are_those_of_a_cell_that_takes_nothing_out():
     random = np.random.default_rng(4)
     bitext, shard = text(random, pairs=6)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    whole = CollapsedLexicon.of(shard.slots, vocabularies, LexiconPriors(stems=(3.0, 0.0, 1.0, 0.5)))
+    whole = CountedLexicon.empty(shard.slots, vocabularies, FormPriors(tail_stems=0.0, middle_stems=0.5))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     lexicon = whole.with_counts(random.uniform(0, 2, len(shard.slots)), nulls)
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
-    words, weights, nothing = lexicon.tables, lexicon.priors.weights, np.float32(0.0)
+    words, weights, nothing = lexicon.tables, lexicon.scoring.weights, np.float32(0.0)
     assert len(weights) == 3
     for slot, (e, f) in enumerate(zip(owner, shard.slots.target, strict=True)):
-        source, target, support = words.sources[e], words.targets[f], lexicon.support[slot]
+        source, target, support = words.sources[e], words.targets[f], lexicon.scoring.support[slot]
         expected = [
             without(nothing, support, source, target, weights),
             without(nothing, support, target, source, weights),
         ]
-        assert lexicon.emissions(ENGINE)[slot] == pytest.approx(expected, rel=1e-5)
+        assert lexicon.probabilities(POOL)[slot] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
     random = np.random.default_rng(5)
     bitext, shard = text(random, pairs=8)
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
-    few = shard.picked(np.arange(0, 8, 3), ENGINE)
-    lexicon = CollapsedLexicon.of(few.slots, vocabularies, LexiconPriors())
+    few = shard.picked(np.arange(0, 8, 3), POOL)
+    lexicon = CountedLexicon.empty(few.slots, vocabularies, FormPriors())
     counts = random.uniform(0, 2, len(few.slots))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     lexicon = lexicon.with_counts(counts, nulls)
-    moved = lexicon.moved(shard.slots, True, ENGINE)
+    moved = lexicon.moved(shard.slots, True, POOL)
 
     def by_pair(lexicon):
         owner = np.repeat(np.arange(lexicon.slots.n_sources), np.diff(lexicon.slots.row_start))
         return {
             (int(e), int(f)): (count, support[0], *support[2:])
-            for e, f, count, support in zip(owner, lexicon.slots.target, lexicon.counts, lexicon.support, strict=True)
+            for e, f, count, support in zip(
+                owner, lexicon.slots.target, lexicon.counts, lexicon.scoring.support, strict=True
+            )
             if count > 0
         }
 
@@ -375,8 +363,8 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
         assert found[pair] == pytest.approx(values)
     for side in range(2):
         assert moved.totals[side] == pytest.approx(lexicon.totals[side])
-    speaking = lexicon.moved(shard.slots, False, ENGINE)
-    assert speaking.emissions(ENGINE) == pytest.approx(moved.emissions(ENGINE))
+    speaking = lexicon.moved(shard.slots, False, POOL)
+    assert speaking.probabilities(POOL) == pytest.approx(moved.probabilities(POOL))
 
 
 def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_a_long_one():
@@ -387,15 +375,15 @@ def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_
     def laid_out(text):
         return dovetail.Aligner()._lay_out(text)
 
-    lexicon = CollapsedLexicon.of(laid_out(bitext).slots, words, LexiconPriors())
+    lexicon = CountedLexicon.empty(laid_out(bitext).slots, words, FormPriors())
     counts = random.uniform(0.5, 2, len(lexicon.slots))
     compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
     found = {}
     for name, text in (("long", bitext), ("short", Bitext.from_pairs([(["house"], ["0041y", "9999z"])]))):
         shard = laid_out(text)
-        moved = compact.transfer(shard.slots, WordMap.between(text, *words), ENGINE)
+        moved = compact.transfer(shard.slots, WordMap.between(text, *words), POOL)
         targets = text.target.vocabulary.words
-        emissions = moved.emissions(ENGINE)
+        emissions = moved.probabilities(POOL)
         found[name] = {targets[f]: emissions[slot] for slot, f in enumerate(shard.slots.target)}
     # Stems of the long text are spread out, those of the short one searched.
     assert found["short"]["0041y"] == pytest.approx(found["long"]["0041y"])

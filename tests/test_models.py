@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,15 +12,17 @@ from hypothesis import strategies as st
 import naive
 from dovetail.bitext.shards import lay_out
 from dovetail.decoding.decoders import FORWARD, REVERSE, Viterbi
+from dovetail.decoding.evidence import Evidence
 from dovetail.engines import Threads
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps.distance import Jumps
-from dovetail.models.lexicon.table import Lexicon
+from dovetail.models.jumps.distance import JumpCounts, WindowJumps
+from dovetail.models.lexicon.table import TableLexicon
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
 
 ENGINE = Threads(1)
+POOL = ENGINE.pool
 
 
 def cells_of(pairs, **options):
@@ -29,15 +33,15 @@ def cells_of(pairs, **options):
         offsets = np.cumsum([0] + [len(pair[side]) for pair in pairs]).astype(np.int64)
         sides.append((ids, offsets, int(ids.max(initial=-1)) + 1))
     (source, s_offsets, n_sources), (target, t_offsets, n_targets) = sides
-    return lay_out(source, s_offsets, target, t_offsets, n_sources, n_targets, ENGINE, **options)
+    return lay_out(source, s_offsets, target, t_offsets, n_sources, n_targets, POOL, **options)
 
 
 def random_lexicon(shard, seed):
     generator = np.random.default_rng(seed)
-    lexicon = Lexicon.uniform(shard.slots)
+    lexicon = TableLexicon.uniform(shard.slots)
     lexicon.table[:] = generator.uniform(0.01, 1, lexicon.table.shape)
-    lexicon.null_forward[:] = generator.uniform(0.01, 1, len(lexicon.null_forward))
-    lexicon.null_reverse[:] = generator.uniform(0.01, 1, len(lexicon.null_reverse))
+    for nulls in lexicon.nulls:
+        nulls[:] = generator.uniform(0.01, 1, len(nulls))
     return lexicon
 
 
@@ -54,7 +58,7 @@ def entries(lexicon, source, target):
 
 def random_jumps(seed, window=2):
     generator = np.random.default_rng(seed)
-    return Jumps(generator.uniform(0.05, 1, 2 * window + 2), generator.uniform(0.05, 1, window + 2))
+    return WindowJumps(generator.uniform(0.05, 1, 2 * window + 2), generator.uniform(0.05, 1, window + 2))
 
 
 def weight_functions(jumps):
@@ -68,8 +72,8 @@ def weight_functions(jumps):
 def joints(model, source, target):
     """The joint of an alignment in the forward and in the reverse direction, as naive functions."""
     forward, reverse = entries(model.lexicon, source, target)
-    nulls = model.lexicon.null_forward[list(target)], model.lexicon.null_reverse[list(source)]
-    if isinstance(model, IBM1):
+    nulls = model.lexicon.nulls.forward[list(target)], model.lexicon.nulls.reverse[list(source)]
+    if model.name == "ibm1":
         return (
             lambda a: naive.ibm1_joint(a, forward, nulls[0]),
             lambda a: naive.ibm1_joint(a, reverse.T, nulls[1]),
@@ -99,8 +103,8 @@ def test_posteriors_equal_enumerated_ones_in_both_directions(kind, pairs, seed, 
     work = shard.workspace()
     for block in shard:
         view = block.view(work)
-        model.lexicon.gather(shard, block, view, ENGINE)
-        scores, _ = model.posteriors(shard, block, view, ENGINE, counting=True)
+        model.lexicon.gather(block, view, POOL)
+        scores = model.infer(block, view, POOL, model.zeros(shard))
         for n, line in enumerate(block.lines):
             source, target = pairs[block.first + n]
             I, J = len(source), len(target)
@@ -121,7 +125,7 @@ def test_posteriors_equal_enumerated_ones_in_both_directions(kind, pairs, seed, 
 def test_expected_counts_equal_enumerated_ones(pairs, seed):
     shard = cells_of(pairs)
     model = models(shard, seed)[1]
-    counts = em.expect(model, shard, shard.workspace(), ENGINE, Monitor())
+    counts, _ = model.expect(shard, None, POOL, lambda pieces: None)
     links = np.zeros((len(shard.slots), 2))
     longest = shard.longest
     jump, start = np.zeros((2, 2 * longest + 1)), np.zeros((2, longest))
@@ -156,8 +160,7 @@ def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
     work = shard.workspace()
     (block,) = shard.blocks
     view, marks = block.view(work), np.zeros(block.cells, np.uint8)
-    model.lexicon.gather(shard, block, view, ENGINE)
-    Viterbi().before(model, shard, block, view, marks, ENGINE)
+    Viterbi().mark(Evidence(model, shard, block, view, POOL), marks)
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
         I, J = len(source), len(target)
@@ -178,7 +181,7 @@ def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
 def test_em_never_lowers_the_likelihood(pairs, seed, kind):
     shard = cells_of(pairs)
     monitor = Monitor()
-    em.fit(models(shard, seed)[kind], shard, ENGINE, 8, monitor)
+    em.fit(models(shard, seed)[kind], [shard], ENGINE, 8, monitor)
     history = np.array([scores for _, scores in monitor.history])
     # The first E-step belongs to made-up entries that are no distribution; from the second on EM must climb.
     gains = np.diff(history[1:], axis=0)
@@ -188,6 +191,39 @@ def test_em_never_lowers_the_likelihood(pairs, seed, kind):
 def test_em_on_one_unambiguous_pair_of_sentences_learns_the_translations():
     pairs = [([0, 1], [0, 1]), ([0, 2], [0, 2]), ([1, 2], [1, 2])]
     shard = cells_of(pairs)
-    model = em.fit(IBM1(Lexicon.uniform(shard.slots)), shard, ENGINE, 30, Monitor())
+    model, _ = em.fit(IBM1(TableLexicon.uniform(shard.slots)), [shard], ENGINE, 30, Monitor())
     forward, _ = entries(model.lexicon, [0, 1], [0, 1])
     assert forward[0, 0] > 0.8 > 0.2 > forward[0, 1]
+
+
+def halves(shard):
+    """The same text as two shards over the same slots."""
+    middle = len(shard.blocks) // 2
+    return [replace(shard, blocks=blocks) for blocks in (shard.blocks[:middle], shard.blocks[middle:])]
+
+
+@pytest.mark.parametrize("kind", [0, 1])
+@given(pairs=st.lists(st.tuples(sentences, sentences), min_size=2, max_size=5), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=20)
+def test_statistics_of_shards_add_up_to_those_of_the_whole_text(kind, pairs, seed):
+    shard = cells_of(pairs, block_cells=1)
+    model = models(shard, seed)[kind]
+    whole, _ = ENGINE.sum(model, [shard], [None], lambda pieces: None)
+    parts, memory = ENGINE.sum(model, halves(shard), [None, None], lambda pieces: None)
+    assert len(memory) == 2
+    assert (parts.lexicon.slots == whole.lexicon.slots).all()  # to the last bit: sums on a grid are exact
+    assert (parts.lexicon.null_forward == whole.lexicon.null_forward).all()
+    assert parts.log_likelihood == pytest.approx(whole.log_likelihood)
+    for one, other in zip(parts.jumps, whole.jumps, strict=True):
+        assert one.jump == pytest.approx(other.jump)
+        assert one.start == pytest.approx(other.start)
+
+
+def test_jumps_of_shards_with_sentences_of_other_lengths_are_added_by_distance():
+    one, other = JumpCounts.zeros(2), JumpCounts.zeros(3)
+    one.jump[0] = [1, 2, 3, 4, 5]
+    other.jump[0] = [10, 20, 30, 40, 50, 60, 70]
+    one.start[0], other.start[0] = [1, 2], [10, 20, 30]
+    for total in (one + other, other + one):
+        assert total.jump[0].tolist() == [10, 21, 32, 43, 54, 65, 70]
+        assert total.start[0].tolist() == [11, 22, 30]

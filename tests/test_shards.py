@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import naive
 from dovetail.bitext import windows
 from dovetail.bitext.shards import lay_out
-from dovetail.engines import Threads
+from dovetail.kernels.lexicon.slots import RANK_LIMIT
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
-from dovetail.kernels.text import cooccurrence
+from dovetail.pool import Pool
 from test_models import bitexts, cells_of
 
 
@@ -59,7 +59,7 @@ def _words(shard, block, task):
 
 
 def test_a_word_with_too_many_partners_for_its_ranks_gets_a_dense_row():
-    n = cooccurrence.RANK_LIMIT + 10
+    n = RANK_LIMIT + 10
     # One source word meets more target words than a rank can count, in pairs short enough for no window to cut them.
     pairs = [([0, 1], list(range(start, min(start + 500, n)))) for start in range(0, n, 500)]
     shard = cells_of(pairs)
@@ -92,6 +92,6 @@ def test_the_number_of_threads_does_not_change_the_layout():
     generator = np.random.default_rng(1)
     ids = generator.integers(0, 50, 3000).astype(np.int32), generator.integers(0, 60, 3000).astype(np.int32)
     offsets = np.arange(0, 3001, 10).astype(np.int64)
-    one, four = (lay_out(ids[0], offsets, ids[1], offsets, 50, 60, Threads(n)) for n in (1, 4))
+    one, four = (lay_out(ids[0], offsets, ids[1], offsets, 50, 60, Pool(n)) for n in (1, 4))
     assert (one.slots.target == four.slots.target).all()
     assert all((a.rank == b.rank).all() for a, b in zip(one, four, strict=True))

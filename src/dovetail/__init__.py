@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         TagPairs,
         constraints,
     )
-    from dovetail.recipes import Options, Recipe
+    from dovetail.models.jumps.distance import jump_factors
+    from dovetail.models.lexicon.lexicon import lexicon_priors
+    from dovetail.recipes import Recipe
     from dovetail.report.plots import plot_curve, plot_matrix
     from dovetail.training.monitor import Progress
 
@@ -44,7 +46,6 @@ _HOMES = {
     "InputError": "dovetail.errors",
     "Limit": "dovetail.models.constraints",
     "MaximumFertility": "dovetail.models.constraints",
-    "Options": "dovetail.recipes",
     "PairConstraint": "dovetail.models.constraints",
     "Progress": "dovetail.training.monitor",
     "Recipe": "dovetail.recipes",
@@ -57,6 +58,8 @@ _HOMES = {
     "compare": "dovetail.evaluation",
     "constraints": "dovetail.models.constraints",
     "evaluate": "dovetail.evaluation",
+    "jump_factors": "dovetail.models.jumps.distance",
+    "lexicon_priors": "dovetail.models.lexicon.lexicon",
     "plot_curve": "dovetail.report.plots",
     "plot_matrix": "dovetail.report.plots",
     "precision_recall_curve": "dovetail.evaluation",
@@ -77,7 +80,6 @@ __all__ = [
     "InputError",
     "Limit",
     "MaximumFertility",
-    "Options",
     "PairConstraint",
     "Progress",
     "Recipe",
@@ -90,6 +92,8 @@ __all__ = [
     "compare",
     "constraints",
     "evaluate",
+    "jump_factors",
+    "lexicon_priors",
     "plot_curve",
     "plot_matrix",
     "precision_recall_curve",

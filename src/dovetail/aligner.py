@@ -25,7 +25,7 @@ from dovetail.errors import InputError
 from dovetail.evaluation.curve import Curve, precision_recall_curve
 from dovetail.models.constraints import Constraint
 from dovetail.models.fertility.entries import FertilityEntry, fertility_table
-from dovetail.models.lexicon.lexicon import Prior
+from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
@@ -97,6 +97,11 @@ class Aligner:
                 f"the recipe {self.recipe.name} takes no constraints",
                 remedy="Choose hmm-constrained, hmm-bijective, hmm-symmetric, or the same of ibm1.",
             )
+        named = self.recipe.options.of(PriorOptions).chosen() if PriorOptions in self.recipe.owners else None
+        if priors and named is None:
+            raise InputError(
+                f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
+            )
         shard = self._lay_out(bitext)
         curve = None if development is None else self._development(bitext, *development)
         watch = Development(None if curve is None else lambda model: curve(model).area)
@@ -110,7 +115,7 @@ class Aligner:
             self._start(bitext, warm_start, dictionary),
             self.seed,
             tuple(constraints),
-            tuple(priors),
+            (*(named or ()), *priors),
             watch,
         )
         model = train(task)

@@ -1,34 +1,53 @@
 """Models whose posteriors are projected onto constraints (Graça et al. 2010): every E-step and every decoder sees them.
 
-The parameters are the plain model's; only `posteriors` differs.  A model must be bound to the text at hand
-(`bound_to`) before it can project, since constraints speak of words.
+The parameters are the plain model's; only the posteriors differ.  A model must be bound to the text at hand (`bound_to`)
+before it can project, since constraints speak of words.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Block, Shard
-from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.kernels.projection import project as kernels
-from dovetail.kernels.records import Workspace
+from dovetail.kernels.projection.records import (
+    MISSED,
+    PASSES,
+    PIECES,
+    BlockMultipliers,
+    CellMultipliers,
+    Counted,
+    Settings,
+)
+from dovetail.kernels.records import JumpSums, Workspace
 from dovetail.models.bindings import Bound
 from dovetail.models.constraints import Constraint, constraints, make_constraint
-from dovetail.models.hmm import HMM, HMMCounts
-from dovetail.models.ibm1 import IBM1, IBM1Counts
-from dovetail.models.lexicon.table import Lexicon
+from dovetail.models.hmm import HMM
+from dovetail.models.ibm1 import IBM1, DenseStatistics
+from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.model import Worked
+from dovetail.options import Options, option
+from dovetail.options import Settings as RecipeSettings
+from dovetail.pool import Pool
 
 CALLS = 200  # forward-backward passes after which a pair's projection is left as it is
 # How much of the last iteration's multipliers is still needed: the M-step has put the rest of them into the parameters.  The
-# first jumps make the largest difference (passes on 10,000 pairs were fewest at these shares).
-SHARE, SHARE_AFTER_FLAT = 0.95, 0.45
+# first jumps make the largest difference (passes on 10,000 pairs were fewest at these parts).
+NEEDED, NEEDED_AFTER_FLAT = 0.95, 0.45
+
+C = TypeVar("C", bound="Constrained")
+
+
+@dataclass(frozen=True)
+class DecodingOptions(Options):
+    """Whether aligning keeps to the constraints, too."""
+
+    project_decoding: bool = option(True, help="whether posteriors are projected when aligning, too")
 
 
 @dataclass(frozen=True)
@@ -50,14 +69,15 @@ class Projection:
 
 @dataclass
 class Multipliers:
-    """Where the last projection of every piece ended, so that the next one can start there; cells' ones are sparse.
+    """Where the last projection of every piece of a shard ended, so that the next one can start there.
 
-    Keys are a block's first piece, for `sparse` with a shard's first piece.  `flat` says under which jumps it was.
+    Keys are a block's first piece, for `cells`, which are sparse, with a task's first piece.  `flat` says under which jumps
+    it was.
     """
 
     flat: dict[int, bool] = field(default_factory=dict)
     dense: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
-    sparse: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
+    cells: dict[tuple[int, int], CellMultipliers] = field(default_factory=dict)
 
 
 @dataclass
@@ -74,214 +94,147 @@ class Effort:
 
 
 @dataclass(kw_only=True)
-class _Constrained:
-    """What the two constrained models have in common."""
+class Constrained(IBM1):
+    """What the two constrained models have in common.  `warm`: shards remember multipliers between iterations."""
 
     constraints: tuple[Constraint, ...] = ()
     projection: Projection = field(default_factory=Projection)
     bound: Bound | None = None
-    multipliers: Multipliers | None = None  # None: every projection starts from 0
+    warm: bool = False
     effort: Effort = field(default_factory=Effort)
 
-    def bound_to(self, bitext: Bitext, shard: Shard) -> Any:
+    decoding_options = (DecodingOptions,)
+
+    def bound_to(self: C, bitext: Bitext, shard: Shard) -> C:
         """This model for this text."""
         bindings = [constraint.bind(bitext, shard) for constraint in self.constraints]
-        return replace(self, bound=Bound.of(bindings, shard), multipliers=None, effort=Effort())
+        return replace(self, bound=Bound.of(bindings, shard), effort=Effort())
 
-    def for_decoding(self, bitext: Bitext, shard: Shard) -> Any:
-        """This model for this text, every constraint met to within the precision.
+    def for_decoding(self, settings: RecipeSettings, seed: int, bitext: Bitext, shard: Shard) -> IBM1:
+        """This model for this text, every constraint met to within the precision; or the plain one.
 
         The expectation of a coupled feature is half the difference of two posteriors; what a decoder sees, the posteriors
         themselves, shall keep to the precision and the slack.  And they shall be posteriors within each direction, so the
         masses of both are held at one half.
         """
+        if not settings.of(DecodingOptions).project_decoding:
+            return self.unconstrained()
         bound = self.bound_to(bitext, shard)
-        share = 0.5 if bound.bound.coupled else 1.0
-        settings = self.projection
-        return replace(
-            bound,
-            projection=replace(
-                settings,
-                strict=True,
-                precision=share * settings.precision,
-                slack=share * settings.slack,
-                free_mass=False,
-            ),
-        )
+        half = 0.5 if bound.bound is not None and bound.bound.coupled else 1.0
+        own = self.projection
+        strict = replace(own, strict=True, precision=half * own.precision, slack=half * own.slack, free_mass=False)
+        return replace(bound, projection=strict)
 
-    def at_rest(self) -> Any:
-        """Without the text it was bound to and the multipliers that belong to it."""
-        return replace(self, bound=None, multipliers=None)
+    def at_rest(self: C) -> C:
+        """Without the text it was bound to."""
+        return replace(self, bound=None)
 
-    def _project(
+    def unconstrained(self) -> IBM1:
+        """The same parameters, without projection."""
+        raise NotImplementedError
+
+    def expect(
+        self, shard: Shard, memory: Multipliers | None, pool: Pool, worked: Worked
+    ) -> tuple[DenseStatistics, Multipliers | None]:
+        return super().expect(shard, memory or (Multipliers() if self.warm else None), pool, worked)
+
+    def infer(
         self,
-        shard: Shard,
         block: Block,
         work: Workspace,
-        engine: Threads,
-        counting: bool,
-        hmm: bool,
-        null: float,
-        weights: Sequence[np.ndarray],
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-        if self.bound is None or self.bound.shard is not shard:
+        pool: Pool,
+        statistics: DenseStatistics | None = None,
+        memory: Multipliers | None = None,
+    ) -> np.ndarray:
+        """As the plain model's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
+        if self.bound is None:
             raise ValueError("a constrained model must be bound to the text before it can project")
-        bound, settings = self.bound, self.projection
-        lexicon: Lexicon = self.lexicon  # type: ignore[attr-defined]
         scores = np.empty((len(block.lines), 2))
-        longest = shard.longest
-        rows, columns, *lists = bound.part(block)
-        kept = self.multipliers
-        dense = kept.dense.get(block.first) if kept is not None else None
+        asked, plain, settings = self.bound.part(block), self.plain(block.longest), self.projection
+        dense = memory.dense.get(block.first) if memory is not None else None
         if dense is None:
-            dense = (np.zeros(len(rows)), np.zeros(len(columns)), np.zeros(len(lists[1])))
-        slack = np.full(3, settings.slack)
-        jumps, starts = (np.stack(weights[k::2]) for k in range(2))
-        flat = not (np.ptp(jumps, axis=1).any() or np.ptp(starts, axis=1).any())
-        share = SHARE_AFTER_FLAT if kept is not None and kept.flat.get(block.first) else SHARE
+            dense = np.zeros(len(asked.rows)), np.zeros(len(asked.columns)), np.zeros(len(asked.listed.bound))
+        needed = NEEDED_AFTER_FLAT if memory is not None and memory.flat.get(block.first) else NEEDED
         for multipliers in dense:
-            multipliers *= share
+            multipliers *= needed
+        how = Settings(
+            float(settings.precision),
+            float(settings.slack),
+            settings.strict,
+            settings.free_mass and asked.symmetric,
+            settings.calls,
+        )
+        counting = statistics is not None and len(statistics.jumps) > 0
 
-        def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            jump = np.zeros((2, 2, 2 * longest + 1 if counting and hmm else 0))
-            start = np.zeros((2, 2, longest if counting and hmm else 0))
-            tally = np.zeros(3)
-            warm = kept.sparse.get((block.first, first)) if kept is not None else None
-            if warm is None:
-                warm = (np.zeros(last - first + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
-            begin, cell, value = warm
-            numbers, places, values = kernels.project(
-                first,
-                last,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                lexicon.null_forward,
-                lexicon.null_reverse,
-                work.forward,
-                work.reverse,
-                work.null_forward,
-                work.null_reverse,
-                scores,
-                hmm,
-                flat,
-                null,
-                jumps,
-                starts,
-                jump,
-                start,
-                rows,
-                columns,
-                dense[0],
-                dense[1],
-                lists[0],
-                lists[1],
-                dense[2],
-                *lists[2:],
-                bound.symmetric,
-                bound.coupled,
-                settings.free_mass and bound.symmetric,
-                slack,
-                settings.precision,
-                settings.strict,
-                settings.calls,
-                begin,
-                cell,
-                np.float32(share) * value,
-                tally,
-            )
-            if kept is not None:
-                begin = np.zeros(len(numbers) + 1, np.int64)
-                np.cumsum(numbers, out=begin[1:])
-                kept.sparse[block.first, first] = begin, places, values
-            return jump, start, tally
+        def task(first: int, last: int) -> Counted:
+            counted = Counted(scores, JumpSums.zeros(block.longest, counting), np.zeros(3))
+            known = memory.cells.get((block.first, first)) if memory is not None else None
+            cells = known or CellMultipliers.none(last - first)
+            start = BlockMultipliers(*dense, cells._replace(value=np.float32(needed) * cells.value))
+            found = kernels.project(first, last, block.pieces, plain, work, asked, how, start, counted)
+            if memory is not None:
+                memory.cells[block.first, first] = found
+            return counted
 
-        parts = engine.map(task, block.tasks)
-        if kept is not None:
-            kept.dense[block.first], kept.flat[block.first] = dense, flat
-        for _, _, tally in parts:
-            self.effort.pieces += int(tally[0])
-            self.effort.passes += float(tally[1])
-            self.effort.missed += int(tally[2])
-        return scores, [(jump, start) for jump, start, _ in parts]
+        parts = pool.map(task, block.tasks)
+        if memory is not None:
+            memory.dense[block.first], memory.flat[block.first] = dense, plain.flat
+        for part in parts:
+            self.effort.pieces += int(part.tally[PIECES])
+            self.effort.passes += float(part.tally[PASSES])
+            self.effort.missed += int(part.tally[MISSED])
+            if counting and statistics is not None:
+                statistics.add_jumps(part.sums)
+        return scores
 
-    def _description(self) -> np.ndarray:
-        """Constraints and settings as JSON bytes, to lie among a model's arrays."""
-        about = {
+    def settings(self) -> dict[str, Any]:
+        return {
+            **super().settings(),
             "constraints": [{"name": c.name, "values": c.to_dict()} for c in self.constraints],
             "projection": asdict(self.projection),
         }
-        return np.frombuffer(json.dumps(about, ensure_ascii=False).encode(), np.uint8)
 
 
-def _described(array: np.ndarray) -> tuple[tuple[Constraint, ...], Projection]:
-    about = json.loads(array.tobytes())
+@dataclass
+class ConstrainedHMM(Constrained, HMM):
+    """The HMM with projected posteriors."""
+
+    name = "hmm-constrained"
+
+    def unconstrained(self) -> HMM:
+        return HMM(self.lexicon, self.jumps, self.null)
+
+    @classmethod
+    def from_arrays(
+        cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]
+    ) -> ConstrainedHMM:
+        plain = HMM.from_arrays(lexicon, arrays, settings)
+        return cls(lexicon, plain.jumps, plain.null, **_described(settings))
+
+
+@dataclass
+class ConstrainedIBM1(Constrained):
+    """IBM Model 1 with projected posteriors."""
+
+    name = "ibm1-constrained"
+
+    def unconstrained(self) -> IBM1:
+        return IBM1(self.lexicon)
+
+    @classmethod
+    def from_arrays(
+        cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]
+    ) -> ConstrainedIBM1:
+        return cls(lexicon, **_described(settings))
+
+
+def _described(settings: dict[str, Any]) -> dict[str, Any]:
     made = []
-    for entry in about["constraints"]:
+    for entry in settings["constraints"]:
         if entry["name"] not in constraints:
             raise InputError(
                 f"the model was trained with the constraint {entry['name']!r}, which nobody has registered",
                 remedy="Register its class with dovetail.constraints.register(name, description) before loading.",
             )
         made.append(make_constraint(entry["name"], entry["values"]))
-    return tuple(made), Projection(**about["projection"])
-
-
-@dataclass
-class ConstrainedHMM(HMM, _Constrained):
-    """The HMM with projected posteriors."""
-
-    name = "hmm-constrained"
-
-    def posteriors(
-        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
-    ) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
-        """As the HMM's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
-        weights = [array for jumps in self.jumps for array in jumps.expand(shard.longest)]
-        return self._project(shard, block, work, engine, counting, True, self.null, weights)
-
-    def reestimate(self, counts: HMMCounts, engine: Threads) -> ConstrainedHMM:
-        plain = HMM.reestimate(self, counts, engine)
-        return replace(self, lexicon=plain.lexicon, jumps=plain.jumps)
-
-    def unconstrained(self) -> HMM:
-        """The same parameters, without projection."""
-        return HMM(self.lexicon, self.jumps, self.null)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {**HMM.arrays(self), "constraints": self._description()}
-
-    @classmethod
-    def from_arrays(cls, lexicon: Lexicon, arrays: dict[str, np.ndarray]) -> ConstrainedHMM:
-        plain = HMM.from_arrays(lexicon, arrays)
-        made, projection = _described(arrays["constraints"])
-        return cls(lexicon, plain.jumps, plain.null, constraints=made, projection=projection)
-
-
-@dataclass
-class ConstrainedIBM1(IBM1, _Constrained):
-    """IBM Model 1 with projected posteriors."""
-
-    name = "ibm1-constrained"
-
-    def posteriors(
-        self, shard: Shard, block: Block, work: Workspace, engine: Threads, counting: bool = False
-    ) -> tuple[np.ndarray, list[Any]]:
-        """As IBM Model 1's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
-        none = np.ones(1, np.float32)
-        return self._project(shard, block, work, engine, counting, False, 0.5, [none] * 4)
-
-    def reestimate(self, counts: IBM1Counts, engine: Threads) -> ConstrainedIBM1:
-        return replace(self, lexicon=self.lexicon.reestimate(counts.lexicon, engine))
-
-    def unconstrained(self) -> IBM1:
-        """The same parameters, without projection."""
-        return IBM1(self.lexicon)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return {"constraints": self._description()}
-
-    @classmethod
-    def from_arrays(cls, lexicon: Lexicon, arrays: dict[str, np.ndarray]) -> ConstrainedIBM1:
-        made, projection = _described(arrays["constraints"])
-        return cls(lexicon, constraints=made, projection=projection)
+    return {"constraints": tuple(made), "projection": Projection(**settings["projection"])}

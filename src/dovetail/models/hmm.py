@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.hmm import dense as kernels
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
+from dovetail.kernels.projection.records import PlainModel
 from dovetail.kernels.records import JumpSums, Workspace
-from dovetail.models.ibm1 import IBM1Stage, agree
+from dovetail.models.ibm1 import IBM1, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpFactor, JumpOptions, WindowJumps, saved_jumps
-from dovetail.models.lexicon.table import LexiconCounts, Smoothing, TableLexicon
-from dovetail.models.model import Memory, Model, Moves, Worked
+from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.model import Memory, Moves
 from dovetail.options import Options, option
 from dovetail.pool import Pool
+
+DIRECTIONS = ("forward", "reverse")
 
 
 @dataclass(frozen=True)
@@ -34,73 +38,39 @@ class HMMOptions(Options):
 
 
 @dataclass
-class HMMStatistics:
-    """Links of word types, and jumps of both directions."""
+class HMM(IBM1):
+    """p(f, a | e) = product over j of p(a_j | a_(j-1)) t(f_j | e_a_j), in both directions; NULLs keep the position."""
 
-    lexicon: LexiconCounts
-    jumps: tuple[JumpCounts, JumpCounts]
-    log_likelihood: np.ndarray
-
-    @classmethod
-    def zeros(cls, shard: Shard) -> HMMStatistics:
-        jumps = JumpCounts.zeros(shard.longest), JumpCounts.zeros(shard.longest)
-        return cls(LexiconCounts.zeros(shard.slots), jumps, np.zeros(2))
-
-    def add_jumps(self, sums: JumpSums) -> None:
-        for total, jump, start in zip(self.jumps, sums.jump, sums.start, strict=True):
-            total.jump[:] += jump
-            total.start[:] += start
-
-    def __add__(self, other: HMMStatistics) -> HMMStatistics:
-        jumps = self.jumps[0] + other.jumps[0], self.jumps[1] + other.jumps[1]
-        return HMMStatistics(self.lexicon + other.lexicon, jumps, self.log_likelihood + other.log_likelihood)
-
-
-@dataclass
-class HMM(Model):
-    """p(f, a | e) = product over j of p(a_j | a_(j-1)) t(f_j | e_a_j), in both directions; NULLs keep the position.
-
-    With `agreement` both directions learn from the product of their posteriors.
-    """
-
-    lexicon: TableLexicon
     jumps: tuple[JumpFactor, JumpFactor] = field(default_factory=lambda: (WindowJumps.uniform(), WindowJumps.uniform()))
     null: float = 0.2  # p0, the probability that a word is NULL's
-    agreement: bool = False
 
     name = "hmm"
-    lexicon_type = TableLexicon
-    options = (IBM1Stage, HMMStage, Smoothing, JumpOptions, HMMOptions)
+    options = (*IBM1.options, HMMStage, JumpOptions, HMMOptions)
 
-    def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[HMMStatistics, Memory]:
-        statistics = HMMStatistics.zeros(shard)
-        work = shard.workspace()
-        for block in shard:
-            view = block.view(work)
-            self.lexicon.gather(block, view, pool)
-            statistics.log_likelihood += self.posteriors(block, view, pool, statistics).sum(axis=0)
-            if self.agreement:
-                agree(block, view, pool)
-            statistics.lexicon.add(block, view, pool)
-            worked(block.last - block.first)
-        return statistics, memory
+    def zeros(self, shard: Shard) -> DenseStatistics:
+        jumps = JumpCounts.zeros(shard.longest), JumpCounts.zeros(shard.longest)
+        return replace(super().zeros(shard), jumps=jumps)
 
-    def reestimate(self, statistics: HMMStatistics, pool: Pool) -> HMM:
-        forward, reverse = self.jumps
-        jumps = forward.reestimate(statistics.jumps[0]), reverse.reestimate(statistics.jumps[1])
-        return replace(self, lexicon=self.lexicon.reestimate(statistics.lexicon, pool), jumps=jumps)
+    def reestimate(self, statistics: DenseStatistics, pool: Pool) -> HMM:
+        forward, reverse = (jumps.reestimate(seen) for jumps, seen in zip(self.jumps, statistics.jumps, strict=True))
+        lexicon = self.lexicon.reestimate(statistics.lexicon, pool)
+        return replace(self, lexicon=lexicon, jumps=(forward, reverse))
 
-    def posteriors(
-        self, block: Block, work: Workspace, pool: Pool, statistics: HMMStatistics | None = None
+    def infer(
+        self,
+        block: Block,
+        work: Workspace,
+        pool: Pool,
+        statistics: DenseStatistics | None = None,
+        memory: Memory = None,
     ) -> np.ndarray:
-        """As every model's; jumps are added to `statistics`, task after task."""
+        """As `posteriors`; jumps are added to `statistics`, task after task."""
         scores = np.empty((len(block.lines), 2))
-        weights = self.weights(block.longest)
-        longest = 0 if statistics is None else block.longest
+        weights, nulls = self.weights(block.longest), self.lexicon.nulls
 
         def task(first: int, last: int) -> JumpSums:
-            sums = JumpSums(np.zeros((2, 2, 2 * longest + 1 if longest else 0)), np.zeros((2, 2, longest)))
-            kernels.expect(first, last, block.pieces, self.lexicon.nulls, work, scores, self.null, weights, sums)
+            sums = JumpSums.zeros(block.longest, statistics is not None)
+            kernels.expect(first, last, block.pieces, nulls, work, scores, self.null, weights, sums)
             return sums
 
         for sums in pool.map(task, block.tasks):
@@ -141,16 +111,22 @@ class HMM(Model):
     def jumps_to_start(self) -> tuple[JumpFactor, JumpFactor]:
         return self.jumps
 
-    def with_lexicon(self, lexicon: TableLexicon) -> HMM:
-        return replace(self, lexicon=lexicon)
+    def plain(self, longest: int) -> PlainModel:
+        forward, reverse = self.weights(longest)
+        jumps, starts = np.stack([forward.jump, reverse.jump]), np.stack([forward.start, reverse.start])
+        flat = not (np.ptp(jumps, axis=1).any() or np.ptp(starts, axis=1).any())
+        return PlainModel(True, self.lexicon.nulls, self.null, jumps, starts, flat)
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {"null": np.array([self.null])}
-        for name, jumps in zip(("forward", "reverse"), self.jumps, strict=True):
+        for name, jumps in zip(DIRECTIONS, self.jumps, strict=True):
             arrays |= {f"jumps.{name}{part}": values for part, values in jumps.arrays().items()}
         return arrays
 
+    def settings(self) -> dict[str, Any]:
+        return {"jumps": self.jumps[0].kind}
+
     @classmethod
-    def from_arrays(cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray]) -> HMM:
-        jumps = saved_jumps(arrays, "forward"), saved_jumps(arrays, "reverse")
-        return cls(lexicon, jumps, float(arrays["null"][0]))
+    def from_arrays(cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> HMM:
+        forward, reverse = (saved_jumps(arrays, side, settings.get("jumps", "window")) for side in DIRECTIONS)
+        return cls(lexicon, (forward, reverse), float(arrays["null"][0]))

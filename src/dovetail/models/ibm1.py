@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,10 @@ from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.hmm import agreement as agreement_kernels
 from dovetail.kernels.hmm import ibm1 as kernels
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
-from dovetail.kernels.records import Workspace
+from dovetail.kernels.projection.records import PlainModel
+from dovetail.kernels.records import JumpSums, Workspace
+from dovetail.models.jumps.distance import JumpCounts
+from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.lexicon.table import LexiconCounts, Smoothing, TableLexicon
 from dovetail.models.model import Memory, Model, Worked
 from dovetail.options import Options, option
@@ -25,14 +29,24 @@ class IBM1Stage(Options):
 
 
 @dataclass
-class IBM1Statistics:
-    """Links of word types."""
+class DenseStatistics:
+    """Links of word types and, for models that jump, jumps of both directions, which are added in the order of shards."""
 
     lexicon: LexiconCounts
     log_likelihood: np.ndarray
+    jumps: tuple[JumpCounts, ...] = ()
 
-    def __add__(self, other: IBM1Statistics) -> IBM1Statistics:
-        return IBM1Statistics(self.lexicon + other.lexicon, self.log_likelihood + other.log_likelihood)
+    def add_jumps(self, sums: JumpSums) -> None:
+        for total, jump, start in zip(self.jumps, sums.jump, sums.start, strict=True):
+            total.jump[:] += jump
+            total.start[:] += start
+
+    def __add__(self, other: DenseStatistics) -> DenseStatistics:
+        return DenseStatistics(
+            self.lexicon + other.lexicon,
+            self.log_likelihood + other.log_likelihood,
+            tuple(one + more for one, more in zip(self.jumps, other.jumps, strict=True)),
+        )
 
 
 @dataclass
@@ -43,40 +57,58 @@ class IBM1(Model):
     """
 
     lexicon: TableLexicon
-    agreement: bool = False
+    agreement: bool = field(default=False, kw_only=True)
 
     name = "ibm1"
     lexicon_type = TableLexicon
-    options = (IBM1Stage, Smoothing)
+    options = (IBM1Stage, Smoothing, PriorOptions)
 
-    def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[IBM1Statistics, Memory]:
-        statistics = IBM1Statistics(LexiconCounts.zeros(shard.slots), np.zeros(2))
+    def zeros(self, shard: Shard) -> DenseStatistics:
+        """Nothing counted yet."""
+        return DenseStatistics(LexiconCounts.zeros(shard.slots), np.zeros(2))
+
+    def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[DenseStatistics, Memory]:
+        statistics = self.zeros(shard)
         work = shard.workspace()
         for block in shard:
             view = block.view(work)
             self.lexicon.gather(block, view, pool)
-            statistics.log_likelihood += self.posteriors(block, view, pool).sum(axis=0)
+            statistics.log_likelihood += self.infer(block, view, pool, statistics, memory).sum(axis=0)
             if self.agreement:
                 agree(block, view, pool)
             statistics.lexicon.add(block, view, pool)
             worked(block.last - block.first)
         return statistics, memory
 
-    def reestimate(self, statistics: IBM1Statistics, pool: Pool) -> IBM1:
+    def reestimate(self, statistics: DenseStatistics, pool: Pool) -> IBM1:
         return replace(self, lexicon=self.lexicon.reestimate(statistics.lexicon, pool))
 
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
-        scores = np.empty((len(block.lines), 2))
-        pool.map(
-            lambda first, last: kernels.expect(first, last, block.pieces, self.lexicon.nulls, work, scores), block.tasks
-        )
+        return self.infer(block, work, pool)
+
+    def infer(
+        self,
+        block: Block,
+        work: Workspace,
+        pool: Pool,
+        statistics: DenseStatistics | None = None,
+        memory: Memory = None,
+    ) -> np.ndarray:
+        """As `posteriors`; what an E-step counts besides links is added to `statistics`, if there are any."""
+        scores, nulls = np.empty((len(block.lines), 2)), self.lexicon.nulls
+        pool.map(lambda first, last: kernels.expect(first, last, block.pieces, nulls, work, scores), block.tasks)
         return scores
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
+        nulls = self.lexicon.nulls
         pool.map(
-            lambda first, last: viterbi_kernels.mark_ibm1(first, last, block.pieces, self.lexicon.nulls, work, marks),
-            block.tasks,
+            lambda first, last: viterbi_kernels.mark_ibm1(first, last, block.pieces, nulls, work, marks), block.tasks
         )
+
+    def plain(self, longest: int) -> PlainModel:
+        """What a projection needs to know."""
+        none = np.ones((2, 1), np.float32)
+        return PlainModel(False, self.lexicon.nulls, 0.5, none, none, True)
 
     def with_lexicon(self, lexicon: TableLexicon) -> IBM1:
         return replace(self, lexicon=lexicon)
@@ -85,7 +117,7 @@ class IBM1(Model):
         return {}
 
     @classmethod
-    def from_arrays(cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray]) -> IBM1:
+    def from_arrays(cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> IBM1:
         return cls(lexicon)
 
 

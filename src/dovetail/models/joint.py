@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts
+from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked
 from dovetail.options import Options, option
@@ -126,7 +128,7 @@ class JointHMM(Model):
 
     name = "joint-hmm"
     lexicon_type = CountedLexicon
-    options = (IBM1Stage, HMMStage, FormPriors, JointOptions)
+    options = (IBM1Stage, HMMStage, FormPriors, PriorOptions, JointOptions)
 
     def expect(
         self, shard: Shard, memory: LiveMemory | None, pool: Pool, worked: Worked
@@ -354,7 +356,7 @@ class JointHMM(Model):
         return arrays
 
     @classmethod
-    def from_arrays(cls, lexicon: CountedLexicon, arrays: dict[str, np.ndarray]) -> JointHMM:
+    def from_arrays(cls, lexicon: CountedLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> JointHMM:
         def part(kind: str, side: str) -> dict[str, np.ndarray]:
             prefix = f"{kind}.{side}."
             return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}

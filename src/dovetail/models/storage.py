@@ -21,6 +21,7 @@ from safetensors.numpy import load, save
 
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
+from dovetail.models.model import Model
 from dovetail.models.registry import models
 
 FORMAT_VERSION = 1
@@ -42,7 +43,7 @@ def check_place(path: str | PathLike[str]) -> Path:
 
 
 def save_model(
-    path: str | PathLike[str], model: Any, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
+    path: str | PathLike[str], model: Model, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
 ) -> None:
     """Write the directory beside its place and rename it, so that a failure leaves what was there."""
     place = check_place(path)
@@ -54,6 +55,7 @@ def save_model(
     header = {
         "format": FORMAT_VERSION,
         "model": model.name,
+        "settings": model.settings(),
         "lexicon": model.lexicon.settings(),
         **about,
         "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
@@ -91,7 +93,7 @@ def _put_in_place(beside: Path, place: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, dict[str, Any]]:
+def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary, dict[str, Any]]:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
     place = Path(path)
     if not place.is_dir() or not (place / ABOUT).is_file():
@@ -120,11 +122,18 @@ def load_model(path: str | PathLike[str]) -> tuple[Any, Vocabulary, Vocabulary, 
         source, target = (_vocabulary(contents[name]) for name in WORDS)
         kind = models[about["model"]]
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
-        return kind.from_arrays(lexicon, arrays), source, target, about
+        return kind.from_arrays(lexicon, arrays, _settings(about, arrays)), source, target, about
     except InputError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, SafetensorError) as error:
         raise _damaged(place) from error
+
+
+def _settings(about: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What is no array of a model; earlier versions kept constraints as JSON among the arrays."""
+    if "settings" in about:
+        return dict(about["settings"])
+    return json.loads(arrays["constraints"].tobytes()) if "constraints" in arrays else {}
 
 
 def _digest_of_header(header: Mapping[str, Any]) -> str:

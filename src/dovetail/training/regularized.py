@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import Shard
 from dovetail.errors import InputError
-from dovetail.models.constrained import ConstrainedHMM, ConstrainedIBM1, Multipliers, Projection
+from dovetail.models.constrained import Constrained, ConstrainedHMM, ConstrainedIBM1, Projection
 from dovetail.models.constraints import Constraint, constraints
-from dovetail.models.hmm import HMM
-from dovetail.models.ibm1 import IBM1
+from dovetail.models.hmm import HMMStage
+from dovetail.models.ibm1 import IBM1Stage
+from dovetail.options import Options, option
+from dovetail.training.train import Task, reads
+
+
+@dataclass(frozen=True)
+class ConstraintOptions(Options):
+    """Which constraints, and how far they are met."""
+
+    constraints: str = option("", help="names of constraints, separated by commas; more can be given to fit")
+    precision: float = option(0.0, at_least=0.0, help="how far each projection is solved (0: as the paper does)")
+    slack: float = option(-1.0, at_least=-1.0, help="how much violation is allowed (-1: as the paper does)")
+    free_mass: bool = option(
+        True, help="whether a symmetric projection may weigh one direction more than the other in training"
+    )
+    warm_multipliers: bool = option(
+        True, help="whether multipliers are kept between iterations, for speed at the price of memory"
+    )
 
 
 def chosen_constraints(names: str, own: Iterable[Constraint] = ()) -> tuple[Constraint, ...]:
@@ -28,7 +43,7 @@ def chosen_constraints(names: str, own: Iterable[Constraint] = ()) -> tuple[Cons
     return (*(kind() for kind in made), *own)
 
 
-def projection_for(chosen: Sequence[Constraint], options: Any) -> Projection:
+def projection_for(chosen: Sequence[Constraint], options: ConstraintOptions) -> Projection:
     """The settings: the options' precision and slack where they are set, else the most exacting of the constraints'."""
     return Projection(
         precision=options.precision or min((c.precision for c in chosen), default=0.005),
@@ -37,16 +52,18 @@ def projection_for(chosen: Sequence[Constraint], options: Any) -> Projection:
     )
 
 
-def constrained(
-    model: HMM | IBM1, chosen: tuple[Constraint, ...], options: Any, bitext: Bitext, shard: Shard
-) -> ConstrainedHMM | ConstrainedIBM1:
-    """The model with constraints, bound to its training text; with warm starts from one iteration to the next."""
-    settings = projection_for(chosen, options)
-    made: ConstrainedHMM | ConstrainedIBM1
-    if isinstance(model, HMM):
-        made = ConstrainedHMM(model.lexicon, model.jumps, model.null, constraints=chosen, projection=settings)
+@reads(ConstraintOptions, takes_constraints=True)
+def train(task: Task) -> Constrained:
+    """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
+    options = task.settings.of(ConstraintOptions)
+    chosen = chosen_constraints(options.constraints, task.constraints)
+    settings = {"constraints": chosen, "projection": projection_for(chosen, options), "warm": options.warm_multipliers}
+    model: Constrained
+    if task.model == ConstrainedIBM1.name:
+        model = ConstrainedIBM1(task.lexicon(), **settings)
+        iterations = task.settings.of(IBM1Stage).ibm1_iterations
     else:
-        made = ConstrainedIBM1(model.lexicon, constraints=chosen, projection=settings)
-    made = made.bound_to(bitext, shard)
-    made.multipliers = Multipliers() if options.warm_multipliers else None
-    return made
+        plain = task.hmm(task.ibm1().lexicon)
+        model = ConstrainedHMM(plain.lexicon, plain.jumps, plain.null, **settings)
+        iterations = task.settings.of(HMMStage).hmm_iterations
+    return task.fit(model.bound_to(task.bitext, task.shard), iterations, watch=task.watch).at_rest()

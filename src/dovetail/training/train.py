@@ -122,7 +122,7 @@ def reads(*options: type[Options], takes_constraints: bool = False) -> Callable[
 def _plain(task: Task, agreement: bool) -> Model:
     """IBM Model 1 from the start, then the HMM from its lexicon.  A development set watches the model that was asked for."""
     if task.model == IBM1.name:
-        model = IBM1(task.lexicon(), agreement)
+        model = IBM1(task.lexicon(), agreement=agreement)
         return task.fit(model, task.settings.of(IBM1Stage).ibm1_iterations, watch=task.watch)
     hmm = task.hmm(task.ibm1(agreement=agreement).lexicon, agreement=agreement)
     return task.fit(hmm, task.settings.of(HMMStage).hmm_iterations, watch=task.watch)

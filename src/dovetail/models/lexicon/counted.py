@@ -26,7 +26,7 @@ from dovetail.kernels.live import cells as live_kernels
 from dovetail.kernels.live.records import Values
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
 from dovetail.models.checks import check_shapes, saved_slots
-from dovetail.models.lexicon.lexicon import Lexicon, Prior
+from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
 from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
 from dovetail.models.lexicon.words import WordMap, picked
@@ -70,6 +70,7 @@ class CountedLexicon(Lexicon):
     levels: list[StemLevel]
     spelling: SpellingPrior
     prior_weights: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
+    priors: tuple[Prior, ...] = ()
     pseudo_counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))  # (slots,), or no priors
     words: WordMap | None = None  # of a lexicon that was transferred: where its words were in the old one
 
@@ -103,10 +104,8 @@ class CountedLexicon(Lexicon):
 
     def with_priors(self, priors: Sequence[Prior]) -> CountedLexicon:
         """Lean on these priors, too."""
-        counts = [prior.pseudo_counts(self.slots, *self.vocabularies) for prior in priors]
-        if not counts:
-            return self
-        return replace(self, pseudo_counts=sum(counts[1:], counts[0]))._with_prior(self.spelling)
+        counts = all_pseudo_counts(priors, self.slots, self.vocabularies)
+        return replace(self, priors=tuple(priors), pseudo_counts=counts)._with_prior(self.spelling) if priors else self
 
     def _with_prior(self, spelling: SpellingPrior) -> CountedLexicon:
         source, target = spelling.weights(self.slots)
@@ -215,7 +214,8 @@ class CountedLexicon(Lexicon):
         One that is not to go on `learning` takes less time and memory.
         """
         own = self.compact()
-        more = replace(self, slots=slots, counts=np.empty(len(slots)), levels=own.levels)
+        pseudo_counts = all_pseudo_counts(self.priors, slots, self.vocabularies)
+        more = replace(self, slots=slots, counts=np.empty(len(slots)), levels=own.levels, pseudo_counts=pseudo_counts)
         more = more._with_prior(self.spelling.for_slots(slots, self.vocabularies, pool))
         same = [np.arange(size, dtype=np.int32) for size in (slots.n_sources, slots.n_targets)]
         new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
@@ -256,6 +256,7 @@ class CountedLexicon(Lexicon):
                 for number, level in zip(_used(self.stem_weights), self.levels, strict=True)
             ],
             spelling=self.spelling.for_slots(slots, words.vocabularies, pool),
+            pseudo_counts=all_pseudo_counts(self.priors, slots, words.vocabularies),
             nulls=Nulls(
                 picked(self.nulls.forward, words.target, self.nulls.forward.min(initial=1.0)),
                 picked(self.nulls.reverse, words.source, self.nulls.reverse.min(initial=1.0)),
@@ -281,7 +282,8 @@ class CountedLexicon(Lexicon):
         return arrays
 
     def settings(self) -> dict[str, Any]:
-        return {"alpha": self.alpha, "stems": list(self.stem_weights)}
+        about = {"alpha": self.alpha, "stems": list(self.stem_weights)}
+        return {**about, "priors": described_priors(self.priors)} if self.priors else about
 
     @classmethod
     def from_arrays(
@@ -323,6 +325,7 @@ class CountedLexicon(Lexicon):
             levels,
             SpellingPrior(settings["alpha"], prior, np.empty(0, np.uint8)),
             weights,
+            saved_priors(settings.get("priors", ())),
         )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.errors import InputError
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.lexicon.words import WordMap
+from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.registry import Registry
 
@@ -67,7 +71,8 @@ class Lexicon(ABC):
 class Prior(Protocol):
     """What somebody knows of word pairs before any text: pseudo-counts, added to what the text counts.
 
-    A prior of your own is one class in one file, registered by `lexicon_priors.register(name, one line)`.
+    A prior of your own is one dataclass in one file, registered by `lexicon_priors.register(name, one line)`; its fields,
+    which JSON must be able to hold, are saved with a model.
     """
 
     def pseudo_counts(self, slots: Slots, source: Vocabulary, target: Vocabulary) -> np.ndarray:
@@ -75,3 +80,37 @@ class Prior(Protocol):
 
 
 lexicon_priors: Registry[type[Prior]] = Registry("lexicon prior")
+
+
+@dataclass(frozen=True)
+class PriorOptions(Options):
+    """Further priors, besides those that a model has of its own."""
+
+    priors: str = option("", help="names of further priors on the lexicon, separated by commas")
+
+    def chosen(self) -> tuple[Prior, ...]:
+        return tuple(lexicon_priors[name.strip()]() for name in self.priors.split(",") if name.strip())
+
+
+def all_pseudo_counts(priors: Sequence[Prior], slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary]) -> np.ndarray:
+    """Of all priors together, float32 (slots,); of none, an empty array."""
+    counts = [np.asarray(prior.pseudo_counts(slots, *vocabularies), np.float32) for prior in priors]
+    if any(one.shape != (len(slots),) or not (np.isfinite(one).all() and (one >= 0).all()) for one in counts):
+        raise InputError("a prior's pseudo-counts must be one number for each slot, none below 0")
+    return sum(counts[1:], counts[0]) if counts else np.empty(0, np.float32)
+
+
+def described_priors(priors: Sequence[Prior]) -> list[dict[str, Any]]:
+    """Names and fields, for saving."""
+    names = {kind: name for name, kind in lexicon_priors.items()}
+    unknown = [type(prior).__name__ for prior in priors if type(prior) not in names]
+    if unknown:
+        raise InputError(
+            f"the prior {unknown[0]} has no name to be saved by", remedy="Register it in dovetail.lexicon_priors first."
+        )
+    return [{"name": names[type(prior)], "values": asdict(prior)} for prior in priors]  # type: ignore[call-overload]
+
+
+def saved_priors(described: Sequence[dict[str, Any]]) -> tuple[Prior, ...]:
+    """The priors of a saved lexicon; somebody must have registered them."""
+    return tuple(lexicon_priors[entry["name"]](**entry["values"]) for entry in described)

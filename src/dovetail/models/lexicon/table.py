@@ -14,7 +14,7 @@ from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
 from dovetail.models.checks import check_shapes, saved_slots
-from dovetail.models.lexicon.lexicon import Lexicon, Prior
+from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts
 from dovetail.models.lexicon.words import WordMap
 from dovetail.options import Options, option
 from dovetail.pool import Pool
@@ -172,8 +172,8 @@ class TableLexicon(Lexicon):
 
     def with_priors(self, priors: Sequence[Prior], vocabularies: tuple[Vocabulary, Vocabulary]) -> TableLexicon:
         """Lean on these priors from the next M-step on."""
-        counts = [prior.pseudo_counts(self.slots, *vocabularies) for prior in priors]
-        return replace(self, pseudo_counts=sum(counts[1:], counts[0])) if counts else self
+        counts = all_pseudo_counts(priors, self.slots, vocabularies)
+        return replace(self, pseudo_counts=counts) if len(counts) else self
 
     def reestimate(self, counts: LexiconCounts, pool: Pool) -> TableLexicon:
         """M-step, in place (the table of a large corpus should not exist twice):

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from dovetail.engines import Threads
+from dovetail.pool import Pool
 
 NUMBERS = [(number,) for number in range(20)]
 
@@ -19,9 +19,9 @@ def test_answers_come_in_the_order_of_the_tasks(threads):
         time.sleep(0.001 * (number % 3))
         return number * number
 
-    engine = Threads(threads)
-    assert engine.map(late, NUMBERS) == [number * number for (number,) in NUMBERS]
-    assert engine.map(late, []) == []
+    pool = Pool(threads)
+    assert pool.map(late, NUMBERS) == [number * number for (number,) in NUMBERS]
+    assert pool.map(late, []) == []
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -35,24 +35,24 @@ def test_an_exception_reaches_the_caller_and_ends_the_rest(threads):
         done.append(number)
 
     with pytest.raises(ValueError, match="five"):
-        Threads(threads).map(fails, [(number,) for number in range(200)])
+        Pool(threads).map(fails, [(number,) for number in range(200)])
     assert len(done) < 200
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_no_task_runs_in_the_main_thread(threads):
-    found = Threads(threads).map(lambda number: threading.current_thread(), NUMBERS)
+    found = Pool(threads).map(lambda number: threading.current_thread(), NUMBERS)
     assert threading.main_thread() not in found
     assert len(set(found)) <= threads
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_has_threads_of_its_own():
-    engine = Threads(1)
-    engine.map(abs, [(-1,)])
+    pool = Pool(1)
+    pool.map(abs, [(-1,)])
     child = os.fork()
     if child == 0:
-        os._exit(7 if engine.map(abs, [(-3,)]) == [3] else 1)
+        os._exit(7 if pool.map(abs, [(-3,)]) == [3] else 1)
     for _ in range(200):
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
