@@ -143,7 +143,7 @@ _recipe(
     "hard-em",
     decoder="exact",
 )
-_JOINT: dict[str, Any] = {"ibm1_iterations": 3, "temper": 0.5, "grow": 0.3}
+_JOINT: dict[str, Any] = {"ibm1_iterations": 3, "null": 0.3, "temper": 0.5, "grow": 0.3}
 _recipe(
     "joint",
     "both HMMs over one counted lexicon, with agreement, stems, spelling, word jumps and fertility",

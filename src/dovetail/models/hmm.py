@@ -17,6 +17,7 @@ from dovetail.models.ibm1 import IBM1, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpFactor, JumpOptions, WindowJumps, saved_jumps
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.model import Memory, Moves
+from dovetail.models.null import Null
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 
@@ -30,13 +31,6 @@ class HMMStage(Options):
     hmm_iterations: int = option(5, at_least=0, help="EM iterations of the HMM, those on the whole text included")
 
 
-@dataclass(frozen=True)
-class HMMOptions(Options):
-    """NULL."""
-
-    null: float = option(0.2, above=0.0, below=1.0, help="p0, the probability that a word is NULL's")
-
-
 @dataclass
 class HMM(IBM1):
     """p(f, a | e) = product over j of p(a_j | a_(j-1)) t(f_j | e_a_j), in both directions; NULLs keep the position."""
@@ -45,7 +39,7 @@ class HMM(IBM1):
     null: float = 0.2  # p0, the probability that a word is NULL's
 
     name = "hmm"
-    options = (*IBM1.options, HMMStage, JumpOptions, HMMOptions)
+    options = (*IBM1.options, HMMStage, JumpOptions, Null)
 
     def zeros(self, shard: Shard) -> DenseStatistics:
         jumps = JumpCounts.zeros(shard.longest), JumpCounts.zeros(shard.longest)

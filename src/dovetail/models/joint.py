@@ -23,6 +23,7 @@ from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCoun
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked
+from dovetail.models.null import Null
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 
@@ -36,7 +37,6 @@ SIDES = ("source", "target")
 class JointOptions(Options):
     """How the two directions and the factors work together."""
 
-    null: float = option(0.3, above=0.0, below=1.0, help="p0, the probability that a word is NULL's")
     agreement_power: float = option(
         0.75, at_least=0.0, at_most=1.0, help="how hard both directions must agree: 1 the product, 0 the mean of both"
     )
@@ -128,7 +128,7 @@ class JointHMM(Model):
 
     name = "joint-hmm"
     lexicon_type = CountedLexicon
-    options = (IBM1Stage, HMMStage, FormPriors, PriorOptions, JointOptions)
+    options = (IBM1Stage, HMMStage, FormPriors, PriorOptions, Null, JointOptions)
 
     def expect(
         self, shard: Shard, memory: LiveMemory | None, pool: Pool, worked: Worked

@@ -19,6 +19,7 @@ from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCoun
 from dovetail.models.lexicon.table import Smoothing
 from dovetail.models.live import Live
 from dovetail.models.model import Learner, Memory, Worked
+from dovetail.models.null import Null
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em
@@ -112,7 +113,7 @@ def _first(task: Task) -> JointHMM:
         lexicon.with_priors(task.priors),
         (WordJumps.local(source), WordJumps.local(target)),
         fertility,
-        options.null,
+        task.settings.of(Null).null,
         options.agreement_power,
         options.share,
         options.jump_strength,

@@ -15,12 +15,13 @@ from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Engine
 from dovetail.models.constraints import Constraint
-from dovetail.models.hmm import HMM, HMMOptions, HMMStage
+from dovetail.models.hmm import HMM, HMMStage
 from dovetail.models.ibm1 import IBM1, IBM1Stage
 from dovetail.models.jumps.distance import JumpFactor, JumpOptions
 from dovetail.models.lexicon.lexicon import Prior
 from dovetail.models.lexicon.table import Smoothing, TableLexicon
 from dovetail.models.model import Model
+from dovetail.models.null import Null
 from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
 from dovetail.training import em
@@ -93,7 +94,7 @@ class Task:
     def hmm(self, lexicon: TableLexicon, **arguments: Any) -> HMM:
         """The HMM as it is before training."""
         jumps = self.start.jumps or self.settings.of(JumpOptions).uniform()
-        return HMM(lexicon, jumps, self.settings.of(HMMOptions).null, **arguments)
+        return HMM(lexicon, jumps, self.settings.of(Null).null, **arguments)
 
 
 class Training(Protocol):
