@@ -1,7 +1,7 @@
 """The NULL factor: a word that no word of the other side generates.
 
-NULL keeps the position (Och and Ney 2003, section 2.2): what follows depends on the last linked word alone.  Its parameter is
-p0; which words it yields is the lexicon's business (`Lexicon.nulls`).
+NULL keeps the position (Och and Ney 2003, section 2.2): what follows depends on the last linked word alone.  Its
+parameter is p0; which words it yields is the lexicon's business (`Lexicon.nulls`).
 """
 
 from __future__ import annotations
