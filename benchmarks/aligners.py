@@ -114,8 +114,7 @@ class Recipe:
         self.program = self.program or (str(beside) if beside.exists() else shutil.which("dovetail"))
         if self.program is None:
             raise InputError("no command dovetail found", remedy="Install the project first: pip install -e .")
-        versions = ", ".join(f"{package} {version(package)}" for package in ("numba", "numpy"))
-        return f"dovetail {version('dovetail-align')} ({versions})"
+        return f"dovetail {version('dovetail-align')} ({libraries()})"
 
     def warm(self, text: Text, threads: int) -> None:
         """Tiny runs compile the kernels, those of large texts too, as earlier runs of the user's would have."""
@@ -123,13 +122,7 @@ class Recipe:
             return
         with tempfile.TemporaryDirectory(prefix="dovetail-warm-") as name:
             folder = Path(name)
-            few = folder / "few.source", folder / "few.target"
-            words = "".join(" ".join(str(k) for k in range(n, n + 100)) + "\n" for n in range(0, WARMING_WORDS, 100))
-            for whole, part, more in zip(
-                (text.source, text.target), few, (words, "1\n" * words.count("\n")), strict=True
-            ):
-                with whole.open(encoding="utf-8") as lines:
-                    part.write_text("".join(islice(lines, WARMING_PAIRS)) + more, encoding="utf-8")
+            few = write_warming_text(text.source, text.target, folder)
             for options in (("--save", folder / "model"), ("--option", "sample=100")):
                 run(self._command(*few, folder / OWN, threads, *options))
 
@@ -176,6 +169,21 @@ class Recipe:
             str(threads),
         )
         return [*words, "--quiet", "-o", output]
+
+
+def libraries() -> str:
+    """Versions of what dovetail's speed depends on."""
+    return ", ".join(f"{package} {version(package)}" for package in ("numba", "numpy"))
+
+
+def write_warming_text(source: Path, target: Path, folder: Path) -> tuple[Path, Path]:
+    """The first pairs of a text and very many words: few enough to be quick, with all that compiles in the reader."""
+    few = folder / "few.source", folder / "few.target"
+    words = "".join(" ".join(str(k) for k in range(n, n + 100)) + "\n" for n in range(0, WARMING_WORDS, 100))
+    for whole, part, more in zip((source, target), few, (words, "1\n" * words.count("\n")), strict=True):
+        with whole.open(encoding="utf-8") as lines:
+            part.write_text("".join(islice(lines, WARMING_PAIRS)) + more, encoding="utf-8")
+    return few
 
 
 def thread_settings(threads: int) -> dict[str, str]:

@@ -27,17 +27,12 @@ class Settings:
 
 def preamble(machine: dict[str, Any], versions: dict[str, str], settings: Settings) -> str:
     """Machine, versions, and how to read the tables."""
-    parts = [machine["cpu"], f"{machine['cores']} cores", machine["system"], f"Python {machine['python']}"]
-    if "memory" in machine:
-        parts.insert(2, f"{machine['memory'] / 1e9:.0f} GB")
-    if "load" in machine:
-        parts.append(f"load {machine['load']:.1f} before the first run")
     rounds = "one round" if settings.repeat == 1 else f"medians of {settings.repeat} interleaved rounds"
     notes = [f"- {name}: {PEERS[name].description}" for name in versions if name in PEERS]
     combinations = "from runs of their own" if settings.retrain else "from the saved model"
     page = f"""# Dovetail beside its peers
 
-{", ".join(parts)}.
+{machine_line(machine)}.
 {"; ".join(dict.fromkeys(versions.values()))}.
 
 Text to links in both directions, {settings.threads} threads, {rounds}.
@@ -49,6 +44,15 @@ own output is asked for; its combinations come {combinations}.
 
 """
     return (page + "\n".join(notes)).rstrip()
+
+
+def machine_line(machine: dict[str, Any]) -> str:
+    parts = [machine["cpu"], f"{machine['cores']} cores", machine["system"], f"Python {machine['python']}"]
+    if "memory" in machine:
+        parts.insert(2, f"{machine['memory'] / 1e9:.0f} GB")
+    if "load" in machine:
+        parts.append(f"load {machine['load']:.1f} before the first run")
+    return ", ".join(parts)
 
 
 def section(task: Task, text: Text, results: list[Result], settings: Settings) -> str:
@@ -105,7 +109,7 @@ def results_table(results: list[Result]) -> str:
         best = result.best()
         cells = [_cell(result, output, output == best) for output in OUTPUTS]
         rows.append([result.name, _short(cost.wall), _short(cost.cpu), f"{cost.peak_memory / 1e6:.0f}", *cells])
-    return _markdown(header, rows)
+    return markdown(header, rows)
 
 
 def comparison_table(judged: Result, comparisons: list[tuple[Result, Comparison]]) -> str:
@@ -125,7 +129,7 @@ def comparison_table(judged: Result, comparisons: list[tuple[Result, Comparison]
                 f"{judged.cost.wall / other.cost.wall:.2f}",
             ]
         )
-    return _markdown(header, rows)
+    return markdown(header, rows)
 
 
 def spread_line(results: list[Result]) -> str | None:
@@ -156,6 +160,7 @@ def _short(seconds: float) -> str:
     return f"{seconds:.1f}" if seconds < 100 else f"{seconds:,.0f}"
 
 
-def _markdown(header: list[str], rows: list[list[str]]) -> str:
+def markdown(header: list[str], rows: list[list[str]]) -> str:
+    """A table; a cell has no bar of its own."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

@@ -17,16 +17,20 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
 import aligners  # noqa: E402
+import commits  # noqa: E402
 import environments  # noqa: E402
+import house  # noqa: E402
 import overview  # noqa: E402
 import peers  # noqa: E402
 import projection  # noqa: E402
+import same_speed  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
 from dovetail.alignments.alignments import Alignments  # noqa: E402
 from dovetail.errors import InputError  # noqa: E402
 from measure import CommandError, Measurement, machine_facts, medians, run  # noqa: E402
 from report import results_table, section, spread_line  # noqa: E402
 from results import Result, paired  # noqa: E402
+from same_speed import Block, Cost, Turn  # noqa: E402
 from texts import Task, find_set, read_test_links, write_text  # noqa: E402
 
 MEGABYTE = 1_000_000
@@ -497,3 +501,195 @@ def test_trees_become_a_text_whose_pairs_are_all_looked_at(tmp_path):
     assert (text.pairs, text.lines, text.lengths) == (2, [0, 1], [(5, 5), (1, 1)])
     with pytest.raises(InputError, match="beside"):
         projection.write_trees(trees, trees[:1], tmp_path)
+
+
+# The code beside an earlier commit
+
+
+# Stands in for the package: links that the text, the recipe and the letter in its source decide.
+PACKAGE = """
+import argparse, sys
+parser = argparse.ArgumentParser()
+for name in ("align", "source", "target"):
+    parser.add_argument(name)
+for name in ("--recipe", "--threads", "--seed", "--option", "-o"):
+    parser.add_argument(name)
+parser.add_argument("--quiet", action="store_true")
+options = parser.parse_args()
+if options.recipe == "broken":
+    sys.exit("out of luck")
+with open(options.source) as lines, open(options.o, "w") as out:
+    for line in lines:
+        out.write(f"{options.recipe} {len(line)}" + (" LETTER" if options.recipe == "changing" else "") + "\\n")
+"""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch) -> Path:
+    """A repository with one commit, and a working tree where the recipe `changing` writes something else."""
+    root = tmp_path / "repository"
+    package = root / "src" / "dovetail"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text(PACKAGE.replace("LETTER", "a"))
+    who = ["-c", "user.name=Nobody", "-c", "user.email=nobody@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "First"], ["tag", "first"]):
+        subprocess.run(["git", "-C", root, *who, *words], check=True)
+    (package / "__main__.py").write_text(PACKAGE.replace("LETTER", "b"))
+    monkeypatch.setattr(commits, "ROOT", root)
+    return root
+
+
+@pytest.fixture
+def hansards(tmp_path) -> Path:
+    folder = tmp_path / "data" / same_speed.SET
+    folder.mkdir(parents=True)
+    for language in ("en", "fr"):
+        with lzma.open(folder / f"sample100k.{language}.xz", "wt", encoding="utf-8") as handle:
+            handle.writelines(f"word {k}\n" for k in range(100))
+    return folder.parent
+
+
+def test_both_sides_run_in_turns_and_finished_runs_are_not_run_again(repository, hansards, tmp_path, capsys):
+    page, work = tmp_path / "page.md", tmp_path / "work"
+    files = ["--data", str(hansards), "--work", str(work), "--output", str(page)]
+    options = ["--against", "first", "--pairs", "5:2", "--recipe", "still", "--recipe", "changing", "--compiling", "1"]
+    assert same_speed.main([*files, *options]) == 0
+    shown = capsys.readouterr()
+    assert page.read_text() == shown.out
+    rows = [line.strip("| ").split(" | ") for line in shown.out.splitlines() if line.startswith("| ")]
+    assert [(row[0], row[-1]) for row in rows[2:4]] == [("still", "yes"), ("changing", "**no**")]
+    record = (work / "runs.jsonl").read_text()
+    runs = [json.loads(line) for line in record.splitlines()]
+    assert [run["side"] for run in runs[:8]] == ["before", "after"] * 2 + ["after", "before"] * 2
+    assert [run["cold"] for run in runs] == [False] * 8 + [True] * 4
+    assert (work / "5.source").read_text() == "".join(f"word {k}\n" for k in range(5))
+
+    assert same_speed.main([*files, *options]) == 0
+    again = capsys.readouterr()
+    assert (again.err, (work / "runs.jsonl").read_text()) == ("", record)
+    (repository / "src" / "dovetail" / "__main__.py").write_text(PACKAGE.replace("LETTER", "a"))
+    fewer = ["--against", "first", "--pairs", "5:1", "--recipe", "changing", "--compiling", "0"]
+    assert same_speed.main([*files, *fewer]) == 0
+    assert "| changing | 5 | 1 |" in capsys.readouterr().out  # other code: its runs are its own
+
+
+def test_a_recipe_that_fails_is_named_and_the_others_go_on(repository, hansards, capsys):
+    options = ["--data", str(hansards), "--against", "first", "--pairs", "5:1", "--compiling", "0"]
+    assert same_speed.main([*options, "--recipe", "broken", "--recipe", "still"]) == 1
+    shown = capsys.readouterr().out
+    assert "broken failed before: " in shown
+    assert "out of luck" in shown
+    assert "| still | 5 | 1 |" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [(["--against", "second"], "no commit 'second'"), (["--pairs", "101:1"], "100 lines, not 101")],
+)
+def test_a_commit_or_text_that_is_not_there_is_refused(repository, hansards, capsys, options, problem):
+    assert same_speed.main(["--data", str(hansards), "--against", "first", "--pairs", "5:1", *options]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_pairs_without_rounds_are_refused(capsys):
+    with pytest.raises(SystemExit):
+        same_speed.main(["--pairs", "10000"])
+    assert "like 10000:7" in capsys.readouterr().err
+
+
+def test_speed_is_told_by_medians_of_the_rounds_that_both_sides_finished():
+    before, after = [10.0, 20.0, 12.0, 99.0], [11.0, 10.0, 12.0]
+    runs = {Turn(False, 1000, "hmm", n, "before"): Cost(cpu, 100 * MEGABYTE, "x") for n, cpu in enumerate(before)}
+    runs |= {Turn(False, 1000, "hmm", n, "after"): Cost(cpu, 90 * MEGABYTE, "x") for n, cpu in enumerate(after)}
+    runs |= {Turn(True, 100, "hmm", 0, side): Cost(cpu, 0, "") for side, cpu in (("before", 8.0), ("after", 10.0))}
+    blocks = [Block(1000, 5), Block(100, 1, cold=True)]
+    speed = same_speed.speed_table(runs, blocks, ["hmm", "not run yet"]).splitlines()
+    assert speed[2:] == ["| hmm | 1,000 | 3 | 12.00 | 11.00 | 0.917 | 1.000 | 100 | 90 | yes |"]
+    assert len({line.count("|") for line in speed}) == 1
+    assert same_speed.compiling_table(runs, blocks, ["hmm"]).endswith("| hmm | 1 | 8.0 | 10.0 | 1.250 |")
+    runs[Turn(False, 1000, "hmm", 1, "after")] = Cost(10.0, 0, "y")
+    assert same_speed.speed_table(runs, blocks, ["hmm"]).endswith("| **no** |")
+
+
+# The inside of the package
+
+ROOM = '''"""Two lines
+of docstring."""
+
+# A comment alone.
+from typing import Any, ClassVar, NamedTuple
+
+
+class Wide(NamedTuple):
+    """Thirteen fields."""
+
+FIELDS
+
+
+@dataclasses.dataclass(frozen=True)
+class Narrow:
+    kind: ClassVar[str] = "narrow"
+    field: "dict[str, Any]"  # behind code
+
+
+def many(ARGUMENTS, *rest: Any, last=None) -> Any:
+    """One line."""
+    text = """a string
+    of two lines"""
+    return isinstance(text, str) and model.isinstance(text)
+'''
+
+
+@pytest.fixture
+def room() -> house.Module:
+    fields = "\n".join(f"    field{k}: int" for k in range(13))
+    return house.Module(
+        "models/room.py", ROOM.replace("FIELDS", fields).replace("ARGUMENTS", ", ".join(f"a{k}" for k in range(13)))
+    )
+
+
+def test_lines_of_code_are_those_without_docstrings_comments_and_blanks(room):
+    lines = room.text.splitlines()
+    code = [lines[number - 1] for number in sorted(house.code_lines(room))]
+    assert code[0].startswith("from typing")
+    assert len(code) == 1 + 1 + 13 + 4 + 4
+    assert '    of two lines"""' in code
+    comments = house.comment_lines(room)
+    assert [lines[number - 1].partition("#")[2] for number in sorted(comments)] == [" A comment alone.", " behind code"]
+    assert len(comments - house.code_lines(room)) == 1
+
+
+def test_arguments_fields_and_annotations_are_counted_in_the_source(room):
+    assert list(house.argument_counts(room)) == [("`many` in models/room.py", 15)]
+    assert list(house.field_counts(room)) == [("Wide", 13), ("Narrow", 1)]
+    assert house.any_count(room) == 3
+    assert house.call_count(room, "isinstance") == 1
+
+
+def test_figures_of_two_states_stand_side_by_side(room, repository, monkeypatch, capsys):
+    monkeypatch.setattr(house, "duplicates", lambda source: house.NOT_MEASURED)
+    models = repository / "src" / "dovetail" / "models"
+    models.mkdir()
+    (models / "room.py").write_text(room.text)
+    assert house.main(["--against", "first"]) == 0
+    shown = capsys.readouterr().out
+    assert "| Python files | 2 | 3 |" in shown
+    assert "| functions with 15 or more arguments | 0 | 1 |" in shown
+    assert "| most arguments | 0 | 15: `many` in models/room.py |" in shown
+    assert "| 0 | 1: Wide (13) |" in shown
+    assert "| not measured | not measured |" in shown
+    assert house.main(["--against", "second"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("84 pairs of places (214 files read), each sharing\nD1 a.py:1-9 ~ b.py:1-9\n", "84"),
+        ("1 pair of places (2 files read)\nincomplete: time\n", "1 (not all files read)"),
+        ("no duplicates (2 files read)\n", "0"),
+        ("incomplete: usage\n", "not measured"),
+    ],
+)
+def test_the_number_of_duplicates_is_read_from_the_first_line(said, shown):
+    assert house.pairs_counted(said) == shown
