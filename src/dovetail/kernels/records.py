@@ -61,7 +61,12 @@ class Workspace(NamedTuple):
 
 
 class JumpSums(NamedTuple):
-    """Expected moves and exposure of both directions, by distance and, for first links, by position."""
+    """What an E-step leaves for the jumps, see `hmm.dense.collect_moves`: expected moves, and what each was exposed to."""
 
-    jump: np.ndarray  # float64 (2 directions, 2, distances)
+    jump: np.ndarray  # float64 (2 directions, 2, distances); empty: nobody counts
     start: np.ndarray  # float64 (2 directions, 2, positions)
+
+    @classmethod
+    def zeros(cls, longest: int, counting: bool = True) -> JumpSums:
+        """For pieces of up to `longest` tokens on a side; without `counting`, empty arrays."""
+        return cls(np.zeros((2, 2, 2 * longest + 1 if counting else 0)), np.zeros((2, 2, longest if counting else 0)))

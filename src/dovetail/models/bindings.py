@@ -8,74 +8,53 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
+from dovetail.kernels.projection.records import Constraints, Listed
 
 
-@dataclass
-class Listed:
-    """Listed constraints of all pieces: sum over entries of weight * P_direction(cell) <= bound.
+def listed(
+    pieces: int,
+    bound_piece: np.ndarray,
+    bound: np.ndarray,
+    piece: np.ndarray,
+    direction: np.ndarray,
+    cell: np.ndarray,
+    constraint: np.ndarray,
+    weight: np.ndarray,
+) -> Listed:
+    """Listed constraints from constraints and entries in order of pieces; `bound_piece` and `piece` say whose each is."""
+    return Listed(
+        _begins(bound_piece, pieces),
+        bound.astype(np.float64),
+        _begins(piece, pieces),
+        direction.astype(np.uint8),
+        cell.astype(np.int32),
+        constraint.astype(np.int32),
+        weight.astype(np.float32),
+    )
 
-    Piece p owns constraints `begin[p]:begin[p + 1]` of `bound` and entries `entry_begin[p]:entry_begin[p + 1]` of
-    `direction`, `cell` (i * J + j), `constraint` (counted from the piece's first) and `weight`.
-    """
 
-    begin: np.ndarray
-    bound: np.ndarray
-    entry_begin: np.ndarray
-    direction: np.ndarray
-    cell: np.ndarray
-    constraint: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
-        pieces: int,
-        bound_piece: np.ndarray,
-        bound: np.ndarray,
-        piece: np.ndarray,
-        direction: np.ndarray,
-        cell: np.ndarray,
-        constraint: np.ndarray,
-        weight: np.ndarray,
-    ) -> Listed:
-        """From constraints and entries in order of pieces; `bound_piece` and `piece` say whose each is."""
-        return cls(
-            _begins(bound_piece, pieces),
-            bound.astype(np.float64),
-            _begins(piece, pieces),
-            direction.astype(np.uint8),
-            cell.astype(np.int32),
-            constraint.astype(np.int32),
-            weight.astype(np.float32),
-        )
-
-    @classmethod
-    def together(cls, lists: Sequence[Listed], pieces: int) -> Listed:
-        """All the constraints of several lists, piece by piece."""
-        if len(lists) == 1:
-            return lists[0]
-        empty = np.zeros(0, np.int64)
-        if not lists:
-            return cls.of(pieces, *(empty,) * 7)
-        numbers = np.array([np.diff(one.begin) for one in lists])
-        earlier = np.cumsum(numbers, axis=0) - numbers  # constraints that the lists before have for a piece
-        bound_piece = np.concatenate([_owners(one.begin) for one in lists])
-        piece = np.concatenate([_owners(one.entry_begin) for one in lists])
-        moved = [one.constraint + before[_owners(one.entry_begin)] for one, before in zip(lists, earlier, strict=True)]
-        bounds, entries = np.argsort(bound_piece, kind="stable"), np.argsort(piece, kind="stable")
-        columns = [
-            np.concatenate([getattr(one, name) for one in lists])[entries] for name in ("direction", "cell", "weight")
-        ]
-        return cls.of(
-            pieces,
-            bound_piece[bounds],
-            np.concatenate([one.bound for one in lists])[bounds],
-            piece[entries],
-            columns[0],
-            columns[1],
-            np.concatenate(moved)[entries],
-            columns[2],
-        )
+def joined(lists: Sequence[Listed], pieces: int) -> Listed:
+    """All the constraints of several lists, piece by piece."""
+    if len(lists) == 1:
+        return lists[0]
+    if not lists:
+        return listed(pieces, *(np.zeros(0, np.int64),) * 7)
+    numbers = np.array([np.diff(one.begin) for one in lists])
+    earlier = np.cumsum(numbers, axis=0) - numbers  # constraints that the lists before have for a piece
+    moved = [one.constraint + before[_owners(one.entry_begin)] for one, before in zip(lists, earlier, strict=True)]
+    bound_piece = np.concatenate([_owners(one.begin) for one in lists])
+    piece = np.concatenate([_owners(one.entry_begin) for one in lists])
+    bounds, entries = np.argsort(bound_piece, kind="stable"), np.argsort(piece, kind="stable")
+    return listed(
+        pieces,
+        bound_piece[bounds],
+        np.concatenate([one.bound for one in lists])[bounds],
+        piece[entries],
+        np.concatenate([one.direction for one in lists])[entries],
+        np.concatenate([one.cell for one in lists])[entries],
+        np.concatenate(moved)[entries],
+        np.concatenate([one.weight for one in lists])[entries],
+    )
 
 
 def _begins(owner: np.ndarray, pieces: int) -> np.ndarray:
@@ -118,7 +97,7 @@ class Bound:
         none = np.zeros(0, np.float32)
         rows = [b.rows for b in bindings if b.rows is not None]
         columns = [b.columns for b in bindings if b.columns is not None]
-        listed = Listed.together([one for b in bindings for one in b.lists], len(shard.pieces))
+        listed = joined([one for b in bindings for one in b.lists], len(shard.pieces))
         symmetric = any(b.symmetric for b in bindings)
         return cls(
             shard,
@@ -129,23 +108,27 @@ class Bound:
             listed,
         )
 
-    def part(self, block: Block) -> tuple[np.ndarray, ...]:
-        """The block's row and column bounds, and its lists: constraint begins, bounds, entry begins, and four columns."""
+    def part(self, block: Block) -> Constraints:
+        """What is asked of the pieces of one block."""
         lengths = self.shard.pieces.source_length, self.shard.pieces.target_length
         row, column = (int(length[: block.first].sum()) for length in lengths)
-        listed = self.listed
-        begin, entry_begin = (b[block.first : block.last + 1] for b in (listed.begin, listed.entry_begin))
+        whole = self.listed
+        begin, entry_begin = (b[block.first : block.last + 1] for b in (whole.begin, whole.entry_begin))
         own, entries = slice(begin[0], begin[-1]), slice(entry_begin[0], entry_begin[-1])
-        return (
+        return Constraints(
             self.rows[row : row + block.rows],
             self.columns[column : column + block.columns],
-            begin - begin[0],
-            listed.bound[own],
-            entry_begin - entry_begin[0],
-            listed.direction[entries],
-            listed.cell[entries],
-            listed.constraint[entries],
-            listed.weight[entries],
+            Listed(
+                begin - begin[0],
+                whole.bound[own],
+                entry_begin - entry_begin[0],
+                whole.direction[entries],
+                whole.cell[entries],
+                whole.constraint[entries],
+                whole.weight[entries],
+            ),
+            self.symmetric,
+            self.coupled,
         )
 
 

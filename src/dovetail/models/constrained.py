@@ -170,7 +170,8 @@ class Constrained(IBM1):
             counted = Counted(scores, JumpSums.zeros(block.longest, counting), np.zeros(3))
             known = memory.cells.get((block.first, first)) if memory is not None else None
             cells = known or CellMultipliers.none(last - first)
-            start = BlockMultipliers(*dense, cells._replace(value=np.float32(needed) * cells.value))
+            warm = cells._replace(value=np.float32(needed) * cells.value)
+            start = BlockMultipliers(dense[0], dense[1], dense[2], warm)
             found = kernels.project(first, last, block.pieces, plain, work, asked, how, start, counted)
             if memory is not None:
                 memory.cells[block.first, first] = found

@@ -21,7 +21,7 @@ from dovetail.bitext.text import read_lines
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
-from dovetail.models.bindings import Binding, Listed
+from dovetail.models.bindings import Binding, Listed, listed
 from dovetail.registry import Registry
 
 Direction = Literal["forward", "reverse", "each", "mean"]
@@ -316,7 +316,7 @@ class PairConstraint:
                         number += 1
         owner, values = np.array(bounds).reshape(-1, 2).T
         columns = np.array(entries).reshape(-1, 5).T
-        return Binding(lists=[Listed.of(len(pieces), owner.astype(np.int64), values, *_typed(columns))])
+        return Binding(lists=[listed(len(pieces), owner.astype(np.int64), values, *_typed(columns))])
 
 
 _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -370,6 +370,6 @@ def _list_pairs(
         by_word,
     )
     bound_piece, number, piece, direction, cell, constraint = arrays
-    return Listed.of(
+    return listed(
         len(pieces), bound_piece, bound * number, piece, direction, cell, constraint, np.full(len(cell), weight)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,7 +61,7 @@ class IBM1(Model):
 
     name = "ibm1"
     lexicon_type = TableLexicon
-    options = (IBM1Stage, Smoothing, PriorOptions)
+    options: ClassVar[tuple[type[Options], ...]] = (IBM1Stage, Smoothing, PriorOptions)
 
     def zeros(self, shard: Shard) -> DenseStatistics:
         """Nothing counted yet."""

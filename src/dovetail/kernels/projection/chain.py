@@ -12,16 +12,36 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.hmm.dense import NEGLIGIBLE, add_rows, collect_moves, total_of
+from dovetail.kernels.projection.records import (
+    BETA,
+    EXITS,
+    FIRST,
+    FIRST_MOVES,
+    LEAVING,
+    LINKS,
+    NULLS,
+    ONWARD,
+    POSITION,
+    START_MASS,
+    TABLE,
+    TRANSPOSED,
+    WEIGHT,
+)
 
 
 @kernel
-def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, start_mass, beta, weight, whole):
+def hmm_pass(d, T, S, chains, null, whole):
     """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood, and without `whole` nothing else.
 
-    `emission` (T, S) is overwritten by P(word t is linked to s), `nulls` (T,) by NULL's posteriors.  `position` and
-    `onward` (T, S), emission times beta, and `start_mass` (T,) stay behind for `count_moves`.
+    LINKS are overwritten by P(word t is linked to s), NULLS by NULL's posteriors.  POSITION and ONWARD, emission times
+    beta, and START_MASS stay behind for `count_moves`.
     """
-    T, S = emission.shape
+    cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
+    emission, nulls = cells[LINKS, : T * S].reshape(T, S), words[NULLS]
+    position, onward = cells[POSITION, : T * S].reshape(T, S), cells[ONWARD, : T * S].reshape(T, S)
+    table, transposed = tables[TABLE, : S * S].reshape(S, S), tables[TRANSPOSED, : S * S].reshape(S, S)
+    first, start_mass = words[FIRST], words[START_MASS]
+    beta, weight = chains.spare[BETA], chains.spare[WEIGHT]
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
     log_likelihood = 0.0
@@ -78,13 +98,13 @@ def hmm_pass(emission, nulls, null, table, transposed, first, position, onward, 
 
 
 @kernel
-def words_pass(emission, nulls, link, null):
+def words_pass(d, T, S, chains, link, null):
     """Posteriors, in place, where each word chooses on its own, a link having the weight `link` and NULL `null`.
 
     That is IBM Model 1 (both 1), and the HMM while all its jumps weigh the same ((1 - p0) / S and p0): O(T S).
     Returns the log-likelihood.
     """
-    T, S = emission.shape
+    emission, nulls = chains.cells[d, LINKS, : T * S].reshape(T, S), chains.words[d, NULLS]
     a, b = np.float32(link), np.float32(null)
     log_likelihood = 0.0
     product = 1.0
@@ -103,12 +123,18 @@ def words_pass(emission, nulls, link, null):
 
 
 @kernel
-def count_moves(
-    position, onward, start_mass, table, exits, first, share, moves, leaving, first_moves, jump_counts, start_counts
-):
-    """Add `share` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
-    T, S = position.shape
-    part = np.float32(share)
+def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
+    """Add `mass` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
+    cells, words = chains.cells[d], chains.words[d]
+    position, onward = cells[POSITION, : T * S].reshape(T, S), cells[ONWARD, : T * S].reshape(T, S)
+    table = chains.tables[d, TABLE, : S * S].reshape(S, S)
+    first, start_mass = words[FIRST], words[START_MASS]
+    moves, leaving, first_moves = (
+        chains.moves[: S * S].reshape(S, S),
+        chains.spare[LEAVING],
+        chains.spare[FIRST_MOVES, :S],
+    )
+    part = np.float32(mass)
     for before in range(S):
         for s in range(S):
             moves[before, s] = np.float32(0.0)
@@ -119,13 +145,13 @@ def count_moves(
             first_moves[s] += part * start_mass[t] * first[s] * onward[t, s]
         if t > 0:
             for before in range(S):
-                mass = part * position[t - 1, before]
-                if mass > NEGLIGIBLE:
+                here = part * position[t - 1, before]
+                if here > NEGLIGIBLE:
                     for s in range(S):
-                        moves[before, s] += mass * onward[t, s]
+                        moves[before, s] += here * onward[t, s]
     for before in range(S):
         total = np.float32(0.0)
         for s in range(S):
             total += moves[before, s] * table[before, s]
         leaving[before] = total
-    collect_moves(moves, leaving, table, exits, first_moves, jump_counts, start_counts)
+    collect_moves(moves, leaving, table, words[EXITS], first_moves, jump_counts, start_counts)

@@ -10,240 +10,299 @@ import math
 
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.hmm.dense import transitions
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.dense import running_sums, transitions
 from dovetail.kernels.projection.chain import count_moves
-from dovetail.kernels.projection.dual import (
+from dovetail.kernels.projection.descent import MEMORY, descend
+from dovetail.kernels.projection.dual import shape_of
+from dovetail.kernels.projection.records import (
     BASE,
     BASE_NULLS,
+    BOUND,
     EXITS,
     FIRST,
-    FIRST_MOVES,
-    LEAVING,
-    LIMIT,
     LINKS,
     LOG_Z,
     MASS,
-    MEMORY,
+    MISSED,
     NULLS,
-    ONWARD,
+    PIECES,
     PLAIN,
-    POSITION,
-    START_MASS,
     TABLE,
     TRANSPOSED,
-    UNBOUNDED,
+    CellMultipliers,
+    Chains,
+    Problem,
+    Search,
+    Variables,
     X,
-    descend,
 )
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 KEPT = 1e-3  # a cell with a lower posterior in both directions does not need its multiplier again
+UNBOUNDED = 1e9
 
 
 @kernel
-def share_of_value(low_d, high_d, free_mass, value, halves, hmm, I, J, objective):
-    """Write what the directions have of log p(x) - KL: the dual's value, the halves of it when they are coupled."""
-    coupled = high_d - low_d == 2
-    if not coupled:
-        objective[low_d] = value
-    elif free_mass:
-        objective[0] = halves[PLAIN, 0] + value
-        objective[1] = halves[PLAIN, 1] + value
-    else:
-        penalty = value - 0.5 * (halves[LOG_Z, 0] + halves[LOG_Z, 1])
-        objective[0] = halves[LOG_Z, 0] + penalty
-        objective[1] = halves[LOG_Z, 1] + penalty
-    if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
-        if low_d == 0:
-            objective[0] -= J * math.log(I + 1.0)
-        if high_d == 2:
-            objective[1] -= I * math.log(J + 1.0)
-
-
-@kernel
-def project(
-    begin, end, lines, source_ids, target_ids, null_forward, null_reverse, forward, reverse, null_forward_posterior,
-    null_reverse_posterior, objective, hmm, flat, null, jumps, starts, jump_counts, start_counts, row_bound, column_bound,
-    row_multiplier, column_multiplier, constraint_begin, constraint_bound, constraint_multiplier, entry_begin,
-    entry_direction, entry_cell, entry_constraint, entry_weight, symmetric, coupled, free_mass, slack, precision, strict,
-    calls, warm_begin, warm_cell, warm_value, tally,
-):  # fmt: skip
-    """Project pieces begin..end - 1, in place: translation probabilities become projected posteriors.
-
-    `objective` (pieces, 2) gets the directions' shares of log p(x) - KL(Q || p) (equation 7).  Constraints: `row_bound` a
-    source token and `column_bound` a target token (empty: none) for the expected links of a word in the direction it
-    generates; listed ones, sum of `entry_weight` times link posteriors <= `constraint_bound`; `symmetric`, equal posteriors
-    in every cell.  The `_multiplier` arrays are where descent starts, and hold where it ended; those of cells come in
-    sparsely (`warm_`) and are returned so: how many a piece, cells, values.  `jumps` and `starts` have a line a direction;
-    `flat` says that all of them weigh the same.
-    `tally` gets added: pieces, forward-backward passes over both directions, pieces that missed the precision.
-    """
-    counting = jump_counts.size > 0
-    longest, area, most, listed, total = 1, 1, 0, 0, 0
-    for piece in range(begin, end):
+def scratch_for(first, last, lines, constraints, hmm, counting):
+    """Room for the largest of the pieces first..last - 1."""
+    begin, entry_begin = constraints.listed.begin, constraints.listed.entry_begin
+    longest, area, entries, listed = 1, 1, 0, 0
+    for piece in range(first, last):
         I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        longest, area, total = max(longest, I, J), max(area, I * J), total + I * J
-        most = max(most, entry_begin[piece + 1] - entry_begin[piece])
-        listed = max(listed, constraint_begin[piece + 1] - constraint_begin[piece])
-    cells = 1 + area if symmetric else 0
+        longest, area = max(longest, I, J), max(area, I * J)
+        entries = max(entries, entry_begin[piece + 1] - entry_begin[piece])
+        listed = max(listed, begin[piece + 1] - begin[piece])
+    cells = 1 + area if constraints.symmetric else 0
     square = longest * longest if hmm else 0
-    vectors = np.empty((9, 2 * longest + listed + cells))
-    memory = np.empty((2, MEMORY, vectors.shape[1]))
-    heat = np.empty(MEMORY)
-    chain = np.empty((2, 4, area), np.float32)
-    side = np.empty((2, 5, longest + 1), np.float32)
-    tables = np.empty((2, 2, square), np.float32)
-    moves = np.empty(square if counting else 0, np.float32)
-    spare = np.empty((4, longest), np.float32)
-    places = np.empty((2, cells), np.int64)
-    variable = np.empty(cells, np.int64)
-    entries = np.empty((most, 3), np.int64)
-    weights = np.empty(most)
-    has_say = np.empty(listed, np.bool_)
-    distances = jumps.shape[1]
-    backwards = np.empty((2, distances), np.float32)
-    sums = np.zeros((2, distances + 1))
-    for d in range(2):
-        for k in range(distances):
-            backwards[d, k] = jumps[d, distances - 1 - k]
-            sums[d, k + 1] = sums[d, k] + jumps[d, k]
-    row_at = np.empty(2, np.int64)
-    ends = np.empty(3, np.int64)
-    halves = np.zeros((3, 2))
-    found_numbers = np.zeros(end - begin, np.int64)
-    room = total + end - begin if symmetric else 0
-    found_cells, found_values = np.empty(room, np.int32), np.empty(room, np.float32)
-    found = 0
-    x, bound = vectors[X], vectors[LIMIT]
-    for piece in range(begin, end):
-        line = lines[piece]
-        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        size = I * J
+    n = 2 * longest + listed + cells
+    chains = Chains(
+        np.empty((2, 4, area), np.float32),
+        np.empty((2, 5, longest + 1), np.float32),
+        np.empty((2, 2, square), np.float32),
+        np.zeros((3, 2)),
+        np.empty((4, longest), np.float32),
+        np.empty(square if counting else 0, np.float32),
+    )
+    variables = Variables(
+        np.empty(3, np.int64),
+        np.empty(2, np.int64),
+        np.empty((entries, 3), np.int64),
+        np.empty(entries),
+        np.empty((2, cells), np.int64),
+        np.empty(cells, np.int64),
+    )
+    search = Search(np.empty((9, n)), np.empty((2, MEMORY, n)), np.empty(MEMORY))
+    return chains, variables, search, np.empty(listed, np.bool_)
+
+
+@kernel
+def load(line, pieces, nulls, work, chains):
+    """The model's weights: translation probabilities of the links, and NULL's."""
+    I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+    cells, words = chains.cells, chains.words
+    for i in range(I):
+        for j in range(J):
+            cells[0, BASE, j * I + i] = work.forward[cell + i * J + j]
+    for c in range(I * J):
+        cells[1, BASE, c] = work.reverse[cell + c]
+    for j in range(J):
+        words[0, BASE_NULLS, j] = nulls.forward[pieces.target_ids[line[TARGET] + j]]
+    for i in range(I):
+        words[1, BASE_NULLS, i] = nulls.reverse[pieces.source_ids[line[SOURCE] + i]]
+
+
+@leaf
+def lay_positions(at, bounds, multipliers, place, number, bound, x):
+    """Variables from `at` on for the bounds of a piece's words, of which there are `number` from `place` on."""
+    for k in range(number):
+        bound[at + k] = min(UNBOUNDED, bounds[place + k])
+        x[at + k] = multipliers[place + k]
+
+
+@kernel
+def pose(piece, low, high, line, constraints, multipliers, variables, has_say, bound, x):
+    """Lay out the variables, and start where the multipliers are; those of cells are put in by `warm_up`.
+
+    Returns how many entries the listed constraints have, and how many constraints there are.
+    """
+    I, J = line[LENGTH_I], line[LENGTH_J]
+    listed, ends, rows, entries = constraints.listed, variables.ends, variables.rows, variables.entries
+    n = np.int64(0)
+    rows[0] = rows[1] = -1
+    if low == 0 and len(constraints.rows) > 0:
+        rows[0] = n
+        lay_positions(n, constraints.rows, multipliers.rows, line[ROW], I, bound, x)
+        n += I
+    if high == 2 and len(constraints.columns) > 0:
+        rows[1] = n
+        lay_positions(n, constraints.columns, multipliers.columns, line[COLUMN], J, bound, x)
+        n += J
+    ends[0] = n
+    begin = listed.begin[piece]
+    n_listed = listed.begin[piece + 1] - begin
+    for k in range(n_listed):
+        has_say[k] = False
+    used = np.int64(0)  # a plain 0 would have everything below compiled twice
+    for e in range(listed.entry_begin[piece], listed.entry_begin[piece + 1]):
+        d, c, k = listed.direction[e], listed.cell[e], listed.constraint[e]
+        if low <= d < high:
+            entries[used, 0] = d
+            entries[used, 1] = (c % J) * I + c // J if d == 0 else c
+            entries[used, 2] = n + k
+            variables.weights[used] = listed.weight[e]
+            has_say[k] = True
+            used += 1
+    number = n
+    for k in range(n_listed):
+        bound[n] = listed.bound[begin + k] if has_say[k] else 0.0
+        x[n] = multipliers.listed[begin + k] if has_say[k] else 0.0
+        number += has_say[k]
+        n += 1
+    ends[1] = ends[2] = n
+    return used, number
+
+
+@kernel
+def pose_cells(nth, I, J, warm, variables, x):
+    """Add the variables of cells, those of the `nth` piece that had a multiplier before."""
+    ends, places, of_cell = variables.ends, variables.places, variables.of_cell
+    for c in range(I * J):
+        of_cell[c] = -1
+    n = ends[1]
+    x[n] = 0.0  # of all cells together
+    n += 1
+    for k in range(warm.begin[nth], warm.begin[nth + 1]):
+        c = warm.cell[k]
+        if c < 0:
+            x[ends[1]] = warm.value[k]
+        else:
+            x[n] = warm.value[k]
+            of_cell[c] = n
+            places[0, n - ends[1]], places[1, n - ends[1]] = (c % J) * I + c // J, c
+            n += 1
+    ends[2] = n
+
+
+@kernel
+def keep_multipliers(piece, line, variables, has_say, x, begin, multipliers):
+    """Leave the multipliers of words and lists for the next time."""
+    rows = variables.rows
+    if rows[0] >= 0:
+        for i in range(line[LENGTH_I]):
+            multipliers.rows[line[ROW] + i] = x[rows[0] + i]
+    if rows[1] >= 0:
+        for j in range(line[LENGTH_J]):
+            multipliers.columns[line[COLUMN] + j] = x[rows[1] + j]
+    for k in range(begin[piece + 1] - begin[piece]):
+        if has_say[k]:
+            multipliers.listed[begin[piece] + k] = x[variables.ends[0] + k]
+
+
+@kernel
+def keep_cells(nth, variables, cells, x, found):
+    """Leave the multipliers of the cells of the `nth` piece, those of improbable ones excepted."""
+    ends, places = variables.ends, variables.places
+    at = found.begin[nth]
+    found.cell[at] = -1
+    found.value[at] = x[ends[1]]
+    at += 1
+    for v in range(ends[1] + 1, ends[2]):
+        a, b = places[0, v - ends[1]], places[1, v - ends[1]]
+        if max(cells[0, LINKS, a], cells[1, LINKS, b]) > KEPT:
+            found.cell[at] = b
+            found.value[at] = x[v]
+            at += 1
+    found.begin[nth + 1] = at
+
+
+@kernel
+def score(problem, free_mass, value, hmm, scores):
+    """Write what the directions have of log p(x) - KL: the dual's value, the halves of it when they are coupled."""
+    log_z, plain = problem.chains.halves[LOG_Z], problem.chains.halves[PLAIN]
+    if problem.high - problem.low == 1:
+        scores[problem.low] = value
+    elif free_mass:
+        scores[0] = plain[0] + value
+        scores[1] = plain[1] + value
+    else:
+        penalty = value - 0.5 * (log_z[0] + log_z[1])
+        scores[0] = log_z[0] + penalty
+        scores[1] = log_z[1] + penalty
+    if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
+        for d in range(problem.low, problem.high):
+            T, S = shape_of(problem, d)
+            scores[d] -= T * math.log(S + 1.0)
+
+
+@kernel
+def write(d, I, J, line, chains, part, top, work):
+    """Put a direction's posteriors, `part` of it and at most `top`, in place of the translation probabilities."""
+    links, nulls, cell = chains.cells[d, LINKS], chains.words[d, NULLS], line[CELL]
+    if d == 0:
         for i in range(I):
             for j in range(J):
-                chain[0, BASE, j * I + i] = forward[cell + i * J + j]
-        for c in range(size):
-            chain[1, BASE, c] = reverse[cell + c]
+                work.forward[cell + i * J + j] = min(top, part * links[j * I + i])
         for j in range(J):
-            side[0, BASE_NULLS, j] = null_forward[target_ids[line[TARGET] + j]]
+            work.null_forward[line[COLUMN] + j] = part * nulls[j]
+    else:
+        for c in range(I * J):
+            work.reverse[cell + c] = min(top, part * links[c])
         for i in range(I):
-            side[1, BASE_NULLS, i] = null_reverse[source_ids[line[SOURCE] + i]]
-        if hmm:
+            work.null_reverse[line[ROW] + i] = part * nulls[i]
+
+
+@kernel
+def project(first, last, pieces, model, work, constraints, settings, multipliers, counted):
+    """Project pieces first..last - 1, in place: translation probabilities become projected posteriors.
+
+    Constraints are bounds on the expected links of a word in the direction that it generates; listed ones, sum of weight
+    times link posterior <= bound; and equal posteriors in every cell.  Descent starts at the multipliers, which are
+    overwritten by where it ended; those of cells are returned, for these pieces.
+    """
+    sums, tally, lines = counted.sums, counted.tally, pieces.lines
+    counting = sums.jump.size > 0
+    top = np.float32(np.inf if counting else 1.0)  # posteriors that somebody sees are at most 1, whatever the slack
+    chains, variables, search, has_say = scratch_for(first, last, lines, constraints, model.hmm, counting)
+    tables, words = chains.tables, chains.words
+    x, bound = search.vectors[X], search.vectors[BOUND]
+    jumps, starts = model.jumps, model.starts
+    backwards = jumps[:, ::-1].copy()
+    before_distance = (running_sums(jumps[0]), running_sums(jumps[1]))
+    room = 0
+    if constraints.symmetric:
+        for piece in range(first, last):
+            room += lines[piece, LENGTH_I] * lines[piece, LENGTH_J] + 1
+    found = CellMultipliers(np.zeros(last - first + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32))
+    for piece in range(first, last):
+        line = lines[piece]
+        I, J = line[LENGTH_I], line[LENGTH_J]
+        load(line, pieces, model.nulls, work, chains)
+        if model.hmm:
             for d in range(2):
                 S = I if d == 0 else J
                 transitions(
-                    S, jumps[d], backwards[d], sums[d], starts[d], tables[d, TABLE, : S * S].reshape(S, S),
-                    tables[d, TRANSPOSED, : S * S].reshape(S, S), side[d, FIRST], side[d, EXITS],
+                    S, jumps[d], backwards[d], before_distance[d], starts[d], tables[d, TABLE, : S * S].reshape(S, S),
+                    tables[d, TRANSPOSED, : S * S].reshape(S, S), words[d, FIRST], words[d, EXITS],
                 )  # fmt: skip
-        constraint_low = constraint_begin[piece]
-        n_listed = constraint_begin[piece + 1] - constraint_low
-        for turn in range(1 if coupled else 2):
-            low_d = np.int64(turn)
-            high_d = np.int64(2 if coupled else turn + 1)
-            # Lay out the variables, and start where the multipliers are.
-            n = 0
-            row_at[0] = row_at[1] = -1
-            if low_d == 0 and len(row_bound) > 0:
-                row_at[0] = n
-                for i in range(I):
-                    bound[n] = min(UNBOUNDED, row_bound[line[ROW] + i])
-                    x[n] = row_multiplier[line[ROW] + i]
-                    n += 1
-            if high_d == 2 and len(column_bound) > 0:
-                row_at[1] = n
-                for j in range(J):
-                    bound[n] = min(UNBOUNDED, column_bound[line[COLUMN] + j])
-                    x[n] = column_multiplier[line[COLUMN] + j]
-                    n += 1
-            ends[0] = n
-            for k in range(n_listed):
-                has_say[k] = False
-            n_entries = np.int64(0)  # a plain 0 would have everything below compiled twice
-            for e in range(entry_begin[piece], entry_begin[piece + 1]):
-                d, c = entry_direction[e], entry_cell[e]
-                if low_d <= d < high_d:
-                    entries[n_entries, 0] = d
-                    entries[n_entries, 1] = (c % J) * I + c // J if d == 0 else c
-                    entries[n_entries, 2] = n + entry_constraint[e]
-                    weights[n_entries] = entry_weight[e]
-                    has_say[entry_constraint[e]] = True
-                    n_entries += 1
-            constraints = n
-            for k in range(n_listed):
-                bound[n] = constraint_bound[constraint_low + k] if has_say[k] else 0.0
-                x[n] = constraint_multiplier[constraint_low + k] if has_say[k] else 0.0
-                constraints += has_say[k]
-                n += 1
-            ends[1] = n
-            if symmetric:
-                for c in range(size):
-                    variable[c] = -1
-                x[n] = 0.0  # of all cells together
-                n += 1
-                for k in range(warm_begin[piece - begin], warm_begin[piece - begin + 1]):
-                    c = warm_cell[k]
-                    if c < 0:
-                        x[ends[1]] = warm_value[k]
-                    else:
-                        x[n] = warm_value[k]
-                        variable[c] = n
-                        places[0, n - ends[1]], places[1, n - ends[1]] = (c % J) * I + c // J, c
-                        n += 1
-                constraints += size
-            ends[2] = n
-            value, met = descend(
-                low_d, high_d, I, J, hmm, flat, null, chain, side, tables, spare, row_at, entries, n_entries, weights, ends,
-                symmetric, variable, places, free_mass, slack, vectors, memory, heat, halves, precision, constraints,
-                strict, calls, tally,
-            )  # fmt: skip
+        for turn in range(1 if constraints.coupled else 2):
+            low = np.int64(turn)
+            high = np.int64(2 if constraints.coupled else turn + 1)
+            used, number = pose(piece, low, high, line, constraints, multipliers, variables, has_say, bound, x)
+            if constraints.symmetric:
+                pose_cells(piece - first, I, J, multipliers.cells, variables, x)
+                number += I * J
+            problem = Problem(
+                I,
+                J,
+                low,
+                high,
+                2.0 if constraints.coupled else 1.0,
+                number,
+                chains,
+                Variables(
+                    variables.ends,
+                    variables.rows,
+                    variables.entries[:used],
+                    variables.weights[:used],
+                    variables.places,
+                    variables.of_cell,
+                ),
+                search,
+            )
+            value, met = descend(problem, model, settings, tally)
             if not met:
-                tally[2] += 1.0
-            share_of_value(low_d, high_d, free_mass, value, halves, hmm, I, J, objective[piece])
-            if row_at[0] >= 0:
-                for i in range(I):
-                    row_multiplier[line[ROW] + i] = x[row_at[0] + i]
-            if row_at[1] >= 0:
-                for j in range(J):
-                    column_multiplier[line[COLUMN] + j] = x[row_at[1] + j]
-            for k in range(n_listed):
-                if has_say[k]:
-                    constraint_multiplier[constraint_low + k] = x[ends[0] + k]
-            if symmetric:
-                before = found
-                found_cells[found] = -1
-                found_values[found] = x[ends[1]]
-                found += 1
-                for v in range(ends[1] + 1, ends[2]):
-                    a, b = places[0, v - ends[1]], places[1, v - ends[1]]
-                    if max(chain[0, LINKS, a], chain[1, LINKS, b]) > KEPT:
-                        found_cells[found] = b
-                        found_values[found] = x[v]
-                        found += 1
-                found_numbers[piece - begin] = found - before
-            for d in range(low_d, high_d):
-                S, T = (I, J) if d == 0 else (J, I)
-                share = 2.0 * halves[MASS, d] if coupled else 1.0
-                part = np.float32(share)
-                # Posteriors that somebody sees are at most 1, whatever the slack.
-                top = np.float32(np.inf if counting else 1.0)
-                if d == 0:
-                    for i in range(I):
-                        for j in range(J):
-                            forward[cell + i * J + j] = min(top, part * chain[0, LINKS, j * I + i])
-                    for j in range(J):
-                        null_forward_posterior[line[COLUMN] + j] = part * side[0, NULLS, j]
-                else:
-                    for c in range(size):
-                        reverse[cell + c] = min(top, part * chain[1, LINKS, c])
-                    for i in range(I):
-                        null_reverse_posterior[line[ROW] + i] = part * side[1, NULLS, i]
-                if counting and hmm:
-                    count_moves(
-                        chain[d, POSITION, :size].reshape(T, S), chain[d, ONWARD, :size].reshape(T, S), side[d, START_MASS],
-                        tables[d, TABLE, : S * S].reshape(S, S), side[d, EXITS], side[d, FIRST], share,
-                        moves[: S * S].reshape(S, S), spare[LEAVING, :S], spare[FIRST_MOVES, :S], jump_counts[d],
-                        start_counts[d],
-                    )  # fmt: skip
-        tally[0] += 1.0
-    return found_numbers, found_cells[:found].copy(), found_values[:found].copy()
+                tally[MISSED] += 1.0
+            score(problem, settings.free_mass, value, model.hmm, counted.scores[piece])
+            keep_multipliers(piece, line, variables, has_say, x, constraints.listed.begin, multipliers)
+            if constraints.symmetric:
+                keep_cells(piece - first, variables, chains.cells, x, found)
+            for d in range(low, high):
+                mass = 2.0 * chains.halves[MASS, d] if constraints.coupled else 1.0
+                write(d, I, J, line, chains, np.float32(mass), top, work)
+                if counting and model.hmm:
+                    T, S = shape_of(problem, d)
+                    count_moves(d, T, S, chains, mass, sums.jump[d], sums.start[d])
+        tally[PIECES] += 1.0
+    kept = found.begin[last - first]
+    return CellMultipliers(found.begin, found.cell[:kept].copy(), found.value[:kept].copy())

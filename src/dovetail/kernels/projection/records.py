@@ -1,0 +1,149 @@
+"""What the projection is given, what it works on, and its space; `T` words choose among `S` positions in a direction."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.kernels.records import JumpSums, Nulls
+
+
+class PlainModel(NamedTuple):
+    """The model whose posteriors are projected: IBM Model 1, which has no use for p0 and jumps, or the HMM."""
+
+    hmm: bool
+    nulls: Nulls
+    null: float  # p0
+    jumps: np.ndarray  # float32 (2 directions, distances), distance 0 in the middle
+    starts: np.ndarray  # float32 (2 directions, positions)
+    flat: bool  # all jumps weigh the same, and all starts
+
+
+class Listed(NamedTuple):
+    """Listed constraints, piece after piece: sum over entries of weight * P_direction(cell) <= bound."""
+
+    begin: np.ndarray  # int64 (pieces + 1,): whose constraints are begin[piece]:begin[piece + 1]
+    bound: np.ndarray  # float64 (constraints,)
+    entry_begin: np.ndarray  # int64 (pieces + 1,): whose entries
+    direction: np.ndarray  # uint8 (entries,)
+    cell: np.ndarray  # int32 (entries,): i * J + j
+    constraint: np.ndarray  # int32 (entries,), counted from the piece's first
+    weight: np.ndarray  # float32 (entries,)
+
+
+class Constraints(NamedTuple):
+    """All constraints on the pieces of one block."""
+
+    rows: (
+        np.ndarray
+    )  # float32 (rows,): most expected links of a source token, forward; inf: no bound; empty: none has one
+    columns: np.ndarray  # float32 (columns,): the same of a target token, reverse
+    listed: Listed
+    symmetric: bool  # equal posteriors of both directions in every cell
+    coupled: bool  # some constraint speaks of both directions
+
+
+class Settings(NamedTuple):
+    """How far the dual is solved; see `models.constrained.Projection`."""
+
+    precision: float
+    slack: float
+    strict: bool
+    free_mass: bool
+    calls: int
+
+
+class CellMultipliers(NamedTuple):
+    """The multipliers of a symmetric projection that are not 0; cell -1 stands for all cells of its piece together."""
+
+    begin: np.ndarray  # int64 (pieces + 1,), of the pieces at hand: not those of the whole block
+    cell: np.ndarray  # int32: i * J + j
+    value: np.ndarray  # float32
+
+    @classmethod
+    def none(cls, pieces: int) -> CellMultipliers:
+        return cls(np.zeros(pieces + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32))
+
+
+class BlockMultipliers(NamedTuple):
+    """Where descent starts: all but those of cells are overwritten by where it ends."""
+
+    rows: np.ndarray  # float64, one per bound of `Constraints`
+    columns: np.ndarray  # float64
+    listed: np.ndarray  # float64 (constraints,)
+    cells: CellMultipliers
+
+
+class Counted(NamedTuple):
+    """What the projection leaves besides posteriors; all but the scores is added to."""
+
+    scores: np.ndarray  # float64 (pieces, 2): the directions' parts of log p(x) - KL(Q || p) (equation 7)
+    sums: JumpSums
+    tally: np.ndarray  # float64 (3,), see TALLY
+
+
+PIECES, PASSES, MISSED = range(
+    3
+)  # of `tally`: forward-backward passes over both directions; pieces short of the precision
+
+
+BASE, LINKS, POSITION, ONWARD = range(4)  # of `Chains.cells`: weights, posteriors, leftovers of a pass
+BASE_NULLS, NULLS, FIRST, EXITS, START_MASS = range(5)  # of `Chains.words`
+TABLE, TRANSPOSED = range(2)  # of `Chains.tables`
+MASS, LOG_Z, PLAIN = range(3)  # of `Chains.halves`: weight of a direction in q, log Z, log p(x)
+BETA, WEIGHT, LEAVING, FIRST_MOVES = range(4)  # of `Chains.spare`
+X, TRIAL, BOUND, GRADIENT, FULL, TRIAL_FULL, CURVATURE, LEAN, DIRECTION = range(9)  # of `Search.vectors`
+
+
+class Chains(NamedTuple):
+    """Both directions of one piece, in room for the largest: in direction d, T words choose among S positions.
+
+    Arrays of one type and shape are planes of one array: it compiles faster.
+    """
+
+    cells: np.ndarray  # float32 (direction, plane, largest T * S): t * S + s
+    words: np.ndarray  # float32 (direction, plane, longest + 1)
+    tables: (
+        np.ndarray
+    )  # float32 (direction, plane, longest * longest), empty without an HMM: [s' * S + s], [s * S + s']
+    halves: np.ndarray  # float64 (plane, direction)
+    spare: np.ndarray  # float32 (plane, longest)
+    moves: np.ndarray  # float32 (longest * longest,), empty: nobody counts
+
+
+class Variables(NamedTuple):
+    """Whose multiplier each variable of the dual is.
+
+    They come in three groups: one per position; one per listed constraint; and, for symmetry, one of all cells together,
+    then one for each of some cells.
+    """
+
+    ends: np.ndarray  # int64 (3,): where each group ends
+    rows: np.ndarray  # int64 (2,): where the positions of a direction begin, or -1
+    entries: np.ndarray  # int64 (entries, 3): direction, place t * S + s, variable
+    weights: np.ndarray  # float64 (entries,)
+    places: np.ndarray  # int64 (2, cells + 1): where the third group's cells lie in either direction
+    of_cell: np.ndarray  # int64 (cells,): the variable of cell i * J + j, or -1
+
+
+class Search(NamedTuple):
+    """Where descent on the dual is, and what quasi-Newton steps remember."""
+
+    vectors: np.ndarray  # float64 (plane, variables)
+    memory: np.ndarray  # float64 (2, MEMORY, variables): steps, and changes of the gradient
+    heat: np.ndarray  # float64 (MEMORY,)
+
+
+class Problem(NamedTuple):
+    """One dual: those directions of a piece that are solved together, low..high - 1."""
+
+    I: int
+    J: int
+    low: int
+    high: int
+    scale: float  # of posteriors, before their mass: 2 for halves of one distribution (equation 15)
+    constraints: int  # how many
+    chains: Chains
+    variables: Variables
+    search: Search
