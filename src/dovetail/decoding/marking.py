@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.decoding.decoders import FORWARD, REVERSE
 from dovetail.decoding.evidence import Evidence
 from dovetail.kernels.gibbs.alignments import mark
 from dovetail.models.model import Alignments
@@ -13,6 +12,4 @@ from dovetail.models.model import Alignments
 def mark_alignments(evidence: Evidence, found: Alignments, marks: np.ndarray) -> None:
     """Mark the links of both directions' alignments."""
     lines = evidence.block.lines
-    evidence.pool.map(
-        lambda first, last: mark(first, last, lines, *found, FORWARD, REVERSE, marks), evidence.block.tasks
-    )
+    evidence.pool.map(lambda first, last: mark(first, last, lines, *found, marks), evidence.block.tasks)

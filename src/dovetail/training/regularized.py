@@ -58,7 +58,11 @@ def train(task: Task) -> Constrained:
     """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
     options = task.settings.of(ConstraintOptions)
     chosen = chosen_constraints(options.constraints, task.constraints)
-    settings: dict[str, Any] = {"constraints": chosen, "projection": projection_for(chosen, options), "warm": options.warm_multipliers}
+    settings: dict[str, Any] = {
+        "constraints": chosen,
+        "projection": projection_for(chosen, options),
+        "warm": options.warm_multipliers,
+    }
     model: Constrained
     if task.model == ConstrainedIBM1.name:
         model = ConstrainedIBM1(task.lexicon(), **settings)

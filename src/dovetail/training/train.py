@@ -103,7 +103,8 @@ class Training(Protocol):
     options: tuple[type[Options], ...]
     takes_constraints: bool
 
-    def __call__(self, task: Task) -> Model: ...
+    def __call__(self, task: Task) -> Any:
+        """A trained Model."""
 
 
 trainings: Registry[Training] = Registry("training")

@@ -96,6 +96,14 @@ class Fertility(ABC):
 fertilities: Registry[Any] = Registry("fertility")
 
 
+def saved_fertility(arrays: dict[str, np.ndarray], prefix: str) -> Fertility:
+    """The fertility whose arrays have names of this prefix, its kind and a parameter's name."""
+    (kind,) = {name.removeprefix(prefix).split(".")[0] for name in arrays if name.startswith(prefix)}
+    prefix += f"{kind}."
+    own = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
+    return fertilities[kind].from_parameters(own)
+
+
 def pooled_by_rarity(tokens: np.ndarray, own: np.ndarray, pooled: np.ndarray | float) -> np.ndarray:
     """Each word's own parameters, or for rare words those of all words together.
 

@@ -53,6 +53,10 @@ class JumpFactor(Protocol):
     def reestimate(self: J, counts: JumpCounts) -> J:
         """M-step."""
 
+    def raised(self: J, even: float) -> J:
+        """Flatter, so that few samples do not rule a jump out; a factor that need not be flattened is as it is."""
+        return self
+
     def arrays(self) -> dict[str, np.ndarray]:
         """Parameters by name, for saving."""
 
@@ -127,6 +131,10 @@ class WindowJumps:
             _ratio(counts.jump, jump_bins, self.weights),
             _ratio(counts.start, start_bins, self.start),
         )
+
+    def raised(self, even: float) -> WindowJumps:
+        """Every weight raised by this part of their sum."""
+        return WindowJumps(self.weights + even * self.weights.sum(), self.start + even * self.start.sum())
 
     def arrays(self) -> dict[str, np.ndarray]:
         return {"": self.weights, "_start": self.start}
