@@ -1,6 +1,6 @@
 """Models whose posteriors are projected onto constraints (Graça et al. 2010): every E-step and every decoder sees them.
 
-The parameters are the plain model's; only the posteriors differ.  A model must be bound to the text at hand (`bound_to`)
+The parameters are the plain model's; only the posteriors differ.  A model must be bound to the text at hand (`ready_for`)
 before it can project, since constraints speak of words.
 """
 
@@ -105,7 +105,7 @@ class Constrained(IBM1):
 
     decoding_options = (DecodingOptions,)
 
-    def bound_to(self: C, bitext: Bitext, shard: Shard) -> C:
+    def ready_for(self: C, bitext: Bitext, shard: Shard) -> C:
         """This model for this text."""
         bindings = [constraint.bind(bitext, shard) for constraint in self.constraints]
         return replace(self, bound=Bound.of(bindings, shard), effort=Effort())
@@ -119,7 +119,7 @@ class Constrained(IBM1):
         """
         if not settings.of(DecodingOptions).project_decoding:
             return self.unconstrained()
-        bound = self.bound_to(bitext, shard)
+        bound = self.ready_for(bitext, shard)
         half = 0.5 if bound.bound is not None and bound.bound.coupled else 1.0
         own = self.projection
         strict = replace(own, strict=True, precision=half * own.precision, slack=half * own.slack, free_mass=False)

@@ -297,6 +297,10 @@ class FertilityModel(IBM1):
         streams = block.lines[:, LENGTH_I] << 20 | block.lines[:, LENGTH_J]
         return best, self.sample(block, work, pool, self.sampling, streams, best, keep_best=True)
 
+    def with_options(self: F, settings: Settings) -> F:
+        """With what else its options say, before training."""
+        return self
+
     def begun(self: F, statistics: SampledStatistics, jumps: Any) -> F:
         """The model to begin with, given what IBM Model 1's best alignments count, and jumps, if there are some."""
         return self
@@ -354,6 +358,9 @@ class FertilityIBM1(FertilityModel):
 
     name = "ibm1-fertility"
     options = (*IBM1.options, FertilityOptions, Deficiency)
+
+    def with_options(self, settings: Settings) -> FertilityIBM1:
+        return replace(self, deficient=settings.of(Deficiency).deficient)
 
     def factors(self, longest: int) -> records.Jumps:
         ones = np.ones(2 * longest + 1, np.float32)

@@ -39,6 +39,7 @@ class HMM(IBM1):
     null: float = 0.2  # p0, the probability that a word is NULL's
 
     name = "hmm"
+    moving = True
     options = (*IBM1.options, HMMStage, JumpOptions, Null)
 
     def zeros(self, shard: Shard) -> DenseStatistics:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.hmm import agreement as agreement_kernels
 from dovetail.kernels.hmm import ibm1 as kernels
@@ -98,6 +99,10 @@ class IBM1(Model):
         scores, nulls = np.empty((len(block.lines), 2)), self.lexicon.nulls
         pool.map(lambda first, last: kernels.expect(first, last, block.pieces, nulls, work, scores), block.tasks)
         return scores
+
+    def ready_for(self, bitext: Bitext, shard: Shard) -> IBM1:
+        """As it is trained on this text."""
+        return self
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         nulls = self.lexicon.nulls

@@ -127,6 +127,7 @@ class JointHMM(Model):
     narrow: Narrow | None = None
 
     name = "joint-hmm"
+    moving = True
     lexicon_type = CountedLexicon
     options = (IBM1Stage, HMMStage, FormPriors, PriorOptions, Null, JointOptions)
 

@@ -77,6 +77,7 @@ class Model(Learner, Protocol):
     """A model of both directions.  What a model cannot do, it refuses with an InputError that says who can."""
 
     lexicon: Lexicon
+    moving: ClassVar[bool] = False  # whether it has jumps, and p0
     lexicon_type: ClassVar[type[Lexicon]]
     options: ClassVar[tuple[type[Options], ...]]  # what its trainings read of a recipe's options
     decoding_options: ClassVar[tuple[type[Options], ...]] = ()  # what `for_decoding` reads
@@ -106,6 +107,11 @@ class Model(Learner, Protocol):
     @property
     def jumps_to_start(self) -> Any:
         """Jumps of both directions that another HMM may begin with, if there are any."""
+        return None
+
+    @property
+    def counts_to_start(self) -> Any:
+        """Counts that a Bayesian model may begin with, if there are any."""
         return None
 
     def for_decoding(self: M, settings: Settings, seed: int, bitext: Bitext, shard: Shard) -> Model:

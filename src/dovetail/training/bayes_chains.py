@@ -14,12 +14,14 @@ from itertools import pairwise
 import numpy as np
 
 from dovetail.bitext.shards import Shard
-from dovetail.engines import Threads
 from dovetail.kernels.bayes import counts as bayes_counts
 from dovetail.kernels.bayes import sweep as kernels
-from dovetail.models.bayes import SIDES, TAIL, Moves, end_bins
+from dovetail.models.bayes import SIDES
+from dovetail.models.fertility.histogram import TAIL
+from dovetail.models.jumps.binned import BinnedJumps, end_bins
 from dovetail.models.jumps.word import bins_of
 from dovetail.models.lexicon.dirichlet import LexiconPrior
+from dovetail.pool import Pool
 
 STRAND_TOKENS = 1 << 19  # a shorter text is one strand
 MOST_STRANDS = 4  # each begins with a copy of the counts; chains and directions bring more tasks
@@ -43,7 +45,7 @@ class Stage:
 
 
 @dataclass
-class Text:
+class Strands:
     """What all chains know of the text: its cells, twins of tokens, and the strands it is cut into."""
 
     shard: Shard
@@ -51,7 +53,7 @@ class Text:
     strands: list[list[tuple[int, int, int]]]  # of each strand: runs of pieces (block, first, last)
 
     @classmethod
-    def of(cls, shard: Shard, strands: int = 0) -> Text:
+    def of(cls, shard: Shard, strands: int = 0) -> Strands:
         """`strands` 0: one for every STRAND_TOKENS tokens, at most MOST_STRANDS; never more than pieces."""
         tokens = sum(block.rows + block.columns for block in shard) // 2
         strands = strands or min(MOST_STRANDS, 1 + tokens // STRAND_TOKENS)
@@ -89,27 +91,35 @@ class Counts:
     def copy(self) -> Counts:
         return Counts(*(part.copy() for part in self.parts()))
 
+    def zeros(self) -> Counts:
+        return Counts(*(np.zeros_like(part) for part in self.parts()))
+
+
+@dataclass
+class Sums:
+    """What samples add up to."""
+
+    counts: Counts
+    jumps: BinnedJumps = field(default_factory=BinnedJumps.zeros)
+    samples: int = 0
+
 
 @dataclass
 class Chain:
     """One chain in one direction."""
 
-    text: Text
+    text: Strands
     direction: int
     seed: int
     counts: Counts
-    alignments: list[np.ndarray]  # of each block: a position a generated token, -1 is NULL
+    alignments: list[np.ndarray]  # of each block: one position per generated token, -1 is NULL
     prior: LexiconPrior
     null: float
     fertility_prior: np.ndarray
-    seen_tokens: np.ndarray  # the seed model's histogram of fertilities
+    seen_jumps: BinnedJumps  # what the seed model counted of jumps,
+    seen_tokens: np.ndarray  # and of fertilities
+    sums: Sums
     sweeps: int = 0
-    samples: int = 0
-    moves: Moves = field(default_factory=Moves.zeros)
-    seen: Moves = field(default_factory=Moves.zeros)  # what the seed model counted of moves
-    sums: Counts | None = None  # of all samples
-    move_sums: Moves = field(default_factory=Moves.zeros)
-    marginals: list[tuple[np.ndarray, np.ndarray]] | None = None  # of each block: by cell, NULL's by generated token
 
     def _ids(self) -> tuple[np.ndarray, np.ndarray]:
         return self.text.shard.source_ids, self.text.shard.target_ids
@@ -167,8 +177,8 @@ class Chain:
             )
         return histogram
 
-    def count_moves(self) -> Moves:
-        moves = Moves.zeros()
+    def count_moves(self) -> BinnedJumps:
+        moves = BinnedJumps.zeros()
         longest = self.text.shard.longest
         bins, ends = bins_of(longest), end_bins(longest)
         for block, alignment in zip(self.text.shard, self.alignments, strict=True):
@@ -183,12 +193,17 @@ class Chain:
         if not stage.moving:
             return tuple(np.ones(size, np.float32) for size in (2 * longest + 1, longest, longest))
         generator = np.random.Generator(np.random.Philox(key=[self.seed, self.sweeps]))
-        return self.seen.plus(self.count_moves()).weights(longest, generator)
+        return self.seen_jumps.plus(self.count_moves()).weights(longest, generator)
 
     def sweep_strand(
-        self, strand: int, stage: Stage, weights: tuple[np.ndarray, ...], counts: Counts, share: float
+        self,
+        strand: int,
+        stage: Stage,
+        weights: tuple[np.ndarray, ...],
+        counts: Counts,
+        marginals: Marginals | None = None,
     ) -> None:
-        """Draw every link of a strand once, changing `counts` on the way."""
+        """Draw every link of a strand once, changing `counts` on the way; `marginals` are added to, if there are any."""
         shard, text, (source_ids, target_ids) = self.text.shard, self.text, self._ids()
         alpha, null_alpha = self.prior.alpha, self.prior.null_alpha
         size = (shard.slots.n_targets, shard.slots.n_sources)[self.direction]
@@ -225,18 +240,16 @@ class Chain:
                 self.seed,
                 self.sweeps,
                 block.first,
-                share,
-                *(self.marginals[number] if self.marginals and share > 0 else (none, none)),
+                marginals.weight if marginals is not None else 0.0,
+                *(marginals.blocks[number] if marginals is not None else (none, none)),
             )
 
     def keep_sample(self) -> None:
         """Add the counts as they are now to the sums."""
-        if self.sums is None:
-            self.sums = Counts(*(np.zeros_like(part) for part in self.counts.parts()))
-        for total, part in zip(self.sums.parts(), self.counts.parts(), strict=True):
+        for total, part in zip(self.sums.counts.parts(), self.counts.parts(), strict=True):
             total += part
-        self.move_sums = self.move_sums.plus(self.count_moves())
-        self.samples += 1
+        self.sums.jumps = self.sums.jumps.plus(self.count_moves())
+        self.sums.samples += 1
 
     def log_probability(self) -> float:
         """log P(words | links), the lexicon integrated out."""
@@ -247,23 +260,36 @@ class Chain:
         return value - bayes_counts.log_marginal(counts.totals[-1:], null_alpha * size)
 
 
-def sweep(chains: Sequence[Chain], stage: Stage, share: float, engine: Threads) -> None:
+@dataclass
+class Marginals:
+    """Where chances of draws are added up, each times `weight`: of each block by cell, NULL's by generated token."""
+
+    weight: float
+    blocks: list[tuple[np.ndarray, np.ndarray]]
+
+
+def sweep(chains: Sequence[Chain], stage: Stage, pool: Pool, marginals: Sequence[Marginals] | None = None) -> None:
     """One sweep of every chain."""
-    weights = engine.map(lambda chain: chain.weights(stage), [(chain,) for chain in chains])
+    weights = pool.map(lambda chain: chain.weights(stage), [(chain,) for chain in chains])
+    wanted: Sequence[Marginals | None] = marginals or [None] * len(chains)
     strands = len(chains[0].text.strands) if chains else 0
     if strands == 1:  # nothing to put together
-        engine.map(
-            lambda chain, moves: chain.sweep_strand(0, stage, moves, chain.counts, share),
-            list(zip(chains, weights, strict=True)),
+        pool.map(
+            lambda chain, jumps, marginal: chain.sweep_strand(0, stage, jumps, chain.counts, marginal),
+            list(zip(chains, weights, wanted, strict=True)),
         )
     else:
-        _sweep_strands(chains, stage, weights, share, engine)
+        _sweep_strands(chains, stage, weights, wanted, pool)
     for chain in chains:
         chain.sweeps += 1
 
 
 def _sweep_strands(
-    chains: Sequence[Chain], stage: Stage, weights: list[tuple[np.ndarray, ...]], share: float, engine: Threads
+    chains: Sequence[Chain],
+    stage: Stage,
+    weights: list[tuple[np.ndarray, ...]],
+    marginals: Sequence[Marginals | None],
+    pool: Pool,
 ) -> None:
     """Strands begin with the same counts; what they changed is added up in their order (Newman et al. 2009)."""
     before = [[alignment.copy() for alignment in chain.alignments] for chain in chains]
@@ -271,11 +297,11 @@ def _sweep_strands(
     def task(number: int, strand: int) -> list[np.ndarray]:
         chain = chains[number]
         counts = chain.counts.copy()
-        chain.sweep_strand(strand, stage, weights[number], counts, share)
+        chain.sweep_strand(strand, stage, weights[number], counts, marginals[number])
         return [now - then for now, then in zip(counts.parts()[1:], chain.counts.parts()[1:], strict=True)]
 
     strands = len(chains[0].text.strands)
-    changes = engine.map(task, [(number, strand) for number in range(len(chains)) for strand in range(strands)])
+    changes = pool.map(task, [(number, strand) for number in range(len(chains)) for strand in range(strands)])
 
     def merge(number: int) -> None:
         chain = chains[number]
@@ -284,4 +310,4 @@ def _sweep_strands(
                 part += difference
         chain.count_again(before[number])
 
-    engine.map(merge, [(number,) for number in range(len(chains))])
+    pool.map(merge, [(number,) for number in range(len(chains))])

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dovetail.engines import Threads
 from dovetail.kernels.bayes import climb as kernels
 from dovetail.kernels.records import CELL, COLUMN, ROW
 from dovetail.kernels.text import cooccurrence
 from dovetail.models.bayes import SIDES
-from dovetail.training.bayes_chains import Chain, Text
+from dovetail.pool import Pool
+from dovetail.training.bayes_chains import Chain, Strands
 
 MOST_TOKENS = 100  # of a word whose links are moved; links of more frequent words find each other by themselves
 
 
-def climb(chains: Sequence[Chain], engine: Threads) -> None:
+def climb(chains: Sequence[Chain], pool: Pool) -> None:
     """Block moves of every generated word in every chain, word by word, as long as they make its alignment likelier."""
     if not chains or not chains[0].text.shard.blocks:
         return
     lines, rank = _whole(chains[0].text)
-    engine.map(lambda chain: _climb(chain, lines, rank), [(chain,) for chain in chains])
+    pool.map(lambda chain: _climb(chain, lines, rank), [(chain,) for chain in chains])
 
 
-def _whole(text: Text) -> tuple[np.ndarray, np.ndarray]:
+def _whole(text: Strands) -> tuple[np.ndarray, np.ndarray]:
     """Lines and ranks of all blocks as if they were one."""
     blocks = text.shard.blocks
     if len(blocks) == 1:

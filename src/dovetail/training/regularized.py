@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from dovetail.errors import InputError
-from dovetail.models.constrained import Constrained, ConstrainedHMM, ConstrainedIBM1, Projection
+from dovetail.models.constrained import Constrained, Projection
 from dovetail.models.constraints import Constraint, constraints
-from dovetail.models.hmm import HMMStage
-from dovetail.models.ibm1 import IBM1Stage
 from dovetail.options import Options, option
 from dovetail.training.train import Task, reads
 
@@ -58,17 +55,7 @@ def train(task: Task) -> Constrained:
     """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
     options = task.settings.of(ConstraintOptions)
     chosen = chosen_constraints(options.constraints, task.constraints)
-    settings: dict[str, Any] = {
-        "constraints": chosen,
-        "projection": projection_for(chosen, options),
-        "warm": options.warm_multipliers,
-    }
-    model: Constrained
-    if task.model == ConstrainedIBM1.name:
-        model = ConstrainedIBM1(task.lexicon(), **settings)
-        iterations = task.settings.of(IBM1Stage).ibm1_iterations
-    else:
-        plain = task.hmm(task.ibm1().lexicon)
-        model = ConstrainedHMM(plain.lexicon, plain.jumps, plain.null, **settings)
-        iterations = task.settings.of(HMMStage).hmm_iterations
-    return task.fit(model.bound_to(task.bitext, task.shard), iterations, watch=task.watch).at_rest()
+    model: Constrained = task.fit_dense(
+        constraints=chosen, projection=projection_for(chosen, options), warm=options.warm_multipliers
+    )
+    return model.at_rest()

@@ -10,9 +10,6 @@ import numpy as np
 from dovetail.bitext.shards import Shard
 from dovetail.kernels.gibbs import alignments as kernels
 from dovetail.models.fertile import (
-    Deficiency,
-    FertilityHMM,
-    FertilityIBM1,
     FertilityModel,
     FertilityOptions,
     Sampling,
@@ -20,9 +17,7 @@ from dovetail.models.fertile import (
 )
 from dovetail.models.fertility.factor import MOST, FertilityCounts, Spelling, fertilities
 from dovetail.models.fertility.features import spelling
-from dovetail.models.jumps.distance import JumpOptions
 from dovetail.models.lexicon.table import TableLexicon
-from dovetail.models.null import Null
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em
@@ -72,16 +67,11 @@ def begin(task: Task, lexicon: TableLexicon, sampling: Sampling) -> tuple[Fertil
         return kind.initial(counts, lambda: (zeros, zeros))
 
     sizes = [len(vocabulary) for vocabulary in task.vocabularies]
-    settings: dict[str, Any] = {
-        "fertility": (blank(sizes[0]), blank(sizes[1])),
-        "sampling": Sampling(samples=0, burn_in=0),
-    }
-    first: FertilityModel
-    if task.model == FertilityIBM1.name:
-        first = FertilityIBM1(lexicon, deficient=task.settings.of(Deficiency).deficient, **settings)
-    else:
-        even = task.settings.of(JumpOptions).uniform()
-        first = FertilityHMM(lexicon, even, task.settings.of(Null).null, **settings)
+    fertility = blank(sizes[0]), blank(sizes[1])
+    first: FertilityModel = replace(task, start=replace(task.start, jumps=None)).untrained(
+        lexicon, fertility=fertility, sampling=Sampling(samples=0, burn_in=0)
+    )
+    first = first.with_options(task.settings)
     counts: Any
     counts, memory = task.engine.sum(first, task.corpus, [None] * len(task.corpus), lambda pieces: None)
     forward, reverse = (kind.initial(counts.fertility(side), spellings[side]) for side in range(2))

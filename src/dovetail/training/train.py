@@ -15,13 +15,14 @@ from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Engine
 from dovetail.models.constraints import Constraint
-from dovetail.models.hmm import HMM, HMMStage
+from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1, IBM1Stage
 from dovetail.models.jumps.distance import JumpFactor, JumpOptions
 from dovetail.models.lexicon.lexicon import Prior
 from dovetail.models.lexicon.table import Smoothing, TableLexicon
 from dovetail.models.model import Model
 from dovetail.models.null import Null
+from dovetail.models.registry import models
 from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
 from dovetail.training import em
@@ -78,6 +79,11 @@ class Task:
         (shard,) = self.corpus
         return shard
 
+    @property
+    def kind(self) -> Any:
+        """The class of the model."""
+        return models[self.model]
+
     def lexicon(self) -> TableLexicon:
         """The lexicon as it is before training."""
         lexicon = replace(self.start.lexicon(self.shard.slots), smoothing=self.settings.of(Smoothing))
@@ -91,10 +97,26 @@ class Task:
         """IBM Model 1, trained: where the other models begin."""
         return self.fit(IBM1(self.lexicon(), **arguments), self.settings.of(IBM1Stage).ibm1_iterations)
 
-    def hmm(self, lexicon: TableLexicon, **arguments: Any) -> HMM:
-        """The HMM as it is before training."""
+    def untrained(self, lexicon: TableLexicon, **arguments: Any) -> Any:
+        """A model of the wanted kind with this lexicon, before it is trained."""
+        if not self.kind.moving:
+            return self.kind(lexicon, **arguments)
         jumps = self.start.jumps or self.settings.of(JumpOptions).uniform()
-        return HMM(lexicon, jumps, self.settings.of(Null).null, **arguments)
+        return self.kind(lexicon, jumps, self.settings.of(Null).null, **arguments)
+
+    def fit_dense(self, **arguments: Any) -> Any:
+        """The wanted model, which sums over all alignments: IBM Model 1, or the HMM from its lexicon, by EM.
+
+        A development set watches the model that was asked for.
+        """
+        if self.kind.moving:
+            agreement = arguments.get("agreement", False)
+            model = self.untrained(self.ibm1(agreement=agreement).lexicon, **arguments)
+            iterations = self.settings.of(HMMStage).hmm_iterations
+        else:
+            model = self.untrained(self.lexicon(), **arguments)
+            iterations = self.settings.of(IBM1Stage).ibm1_iterations
+        return self.fit(model.ready_for(self.bitext, self.shard), iterations, watch=self.watch)
 
 
 class Training(Protocol):
@@ -121,25 +143,16 @@ def reads(*options: type[Options], takes_constraints: bool = False) -> Callable[
     return told
 
 
-def _plain(task: Task, agreement: bool) -> Model:
-    """IBM Model 1 from the start, then the HMM from its lexicon.  A development set watches the model that was asked for."""
-    if task.model == IBM1.name:
-        model = IBM1(task.lexicon(), agreement=agreement)
-        return task.fit(model, task.settings.of(IBM1Stage).ibm1_iterations, watch=task.watch)
-    hmm = task.hmm(task.ibm1(agreement=agreement).lexicon, agreement=agreement)
-    return task.fit(hmm, task.settings.of(HMMStage).hmm_iterations, watch=task.watch)
-
-
 @trainings.register("em", "expectation-maximisation: IBM Model 1, then the HMM from its lexicon")
 @reads()
 def train_em(task: Task) -> Model:
-    return _plain(task, agreement=False)
+    return task.fit_dense()
 
 
 @trainings.register("agreement", "EM in which both directions learn from the product of their posteriors")
 @reads()
 def train_agreement(task: Task) -> Model:
-    return _plain(task, agreement=True)
+    return task.fit_dense(agreement=True)
 
 
 for _name, _where, _description in (
