@@ -61,7 +61,7 @@ def test_a_compiled_kernel_is_loaded_without_preparing_the_compiler(tmp_path):
 
 
 def test_another_numba_loads_in_its_own_way(tmp_path):
-    other = "from dovetail import kernels; _numba.QUICK_LOADING = (); "
+    other = "from dovetail.kernels import _numba; _numba.QUICK_LOADING = (); "
     first, second = (run(tmp_path, other + RUN + PREPARED) for _ in range(2))
     assert first[0] == second[0] == "-0.577216"
     assert "1" in "".join(second[1:-1])

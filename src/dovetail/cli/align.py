@@ -178,7 +178,7 @@ def _number(count: int, thing: str) -> str:
 def say_compiling(quiet: bool) -> None:
     """A first run compiles; say so once, before the silence."""
     from dovetail.cli.progress import say
-    from dovetail.kernels import compiled_before
+    from dovetail.kernels.compiled import compiled_before
 
     if not quiet and not compiled_before():
         say("First run: compiling the kernels takes some seconds; later runs start at once.", quiet)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -60,11 +59,3 @@ class Leaf(Kernel):
 
 kernel = Kernel
 leaf = Leaf
-
-
-def compiled_before() -> bool:
-    """Whether an earlier run left compiled kernels, so that this one starts at once."""
-    from dovetail.kernels.hmm import ibm1
-
-    place = getattr(ibm1.expect.dispatcher.stats, "cache_path", None)
-    return place is not None and any(Path(place).glob("ibm1.expect-*.nbi"))

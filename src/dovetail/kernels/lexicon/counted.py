@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.lexicon.search import place_of
 from dovetail.kernels.lexicon.transfer import SPREAD
-from dovetail.kernels.text.search import place_of
 
 # Columns of the tables of words: total count, weight of the prior, 1 / (total + prior + weights of all stem levels); then,
 # for each level, count of the word's stem, p(word | stem), and weight / (stem's count + 1).

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.text.search import place_of
+from dovetail.kernels.lexicon.search import place_of
 
 SPREAD = 8  # an old row longer than this many times the new one is searched, not spread out
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.text.search import place_of
+from dovetail.kernels.lexicon.search import place_of
 
 
 @kernel
