@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,14 +13,15 @@ from dovetail import Aligner, Bitext, InputError, evaluate
 from dovetail.alignments.gold import read_gold
 from dovetail.bitext.readers import read_pairs
 from dovetail.evaluation.measures import dictionary_size, fertilities
-from dovetail.kernels.records import CELL
-from dovetail.models.bayes import JUMP_PRIOR, SIDES, TAIL
-from dovetail.models.ibm1 import IBM1
-from dovetail.models.lexicon.dirichlet import BayesLexicon, LexiconPrior
-from dovetail.models.lexicon.table import Lexicon
+from dovetail.kernels.records import CELL, SOURCE_SIDE, TARGET_SIDE
+from dovetail.models.fertility.histogram import TAIL
+from dovetail.models.jumps.binned import JUMP_PRIOR
+from dovetail.models.lexicon.dirichlet import DirichletLexicon, LexiconPrior
+from dovetail.models.lexicon.table import TableLexicon
+from dovetail.pool import Pool
 from dovetail.recipes import find_recipe
 from dovetail.training import bayes
-from dovetail.training.bayes_chains import Stage, Text, sweep
+from dovetail.training.bayes_chains import Marginals, Stage, Strands, sweep
 from dovetail.training.monitor import Monitor
 
 CORPORA = {
@@ -33,27 +33,27 @@ CORPORA = {
 
 def laid_out(pairs, threads=1):
     aligner = Aligner("ibm1", threads=threads)
-    return aligner._lay_out(Bitext.from_pairs([(e.split(), f.split()) for e, f in pairs])), aligner.engine
+    return aligner._lay_out(Bitext.from_pairs([(e.split(), f.split()) for e, f in pairs])), aligner.engine.pool
 
 
-def begin(shard, engine, **options):
+def begin(shard, pool, **options):
     chosen = find_recipe("hmm-bayes").with_options({"chains": 1, **options}).options
-    return bayes.begin(IBM1(Lexicon.uniform(shard.slots)), shard, chosen, 1, engine)
+    return bayes.begin(TableLexicon.uniform(shard.slots), shard, chosen, 1, pool)
 
 
-def sampled_marginals(chains, shard, stage, sweeps, engine):
+def sampled_marginals(chains, shard, stage, sweeps, pool):
     """Long-run marginals of every sentence and direction, (I + 1, J) with row 0 for NULL, generating side first."""
-    for chain in chains:
-        made = [(block.columns, block.rows)[chain.direction] for block in shard]
-        chain.marginals = [
-            (np.zeros(block.cells, np.float32), np.zeros(n, np.float32)) for block, n in zip(shard, made, strict=True)
-        ]
-    for _ in range(sweeps):
-        sweep(chains, stage, 1.0 / sweeps, engine)
     (block,) = shard
-    for chain in chains:
-        found, nulls = chain.marginals[0]
-        _, _, _, _, length, place = SIDES[chain.direction]
+    tokens = block.columns, block.rows
+    marginals = [
+        Marginals(1.0 / sweeps, [tuple(np.zeros(n, np.float32) for n in (block.cells, tokens[chain.direction]))])
+        for chain in chains
+    ]
+    for _ in range(sweeps):
+        sweep(chains, stage, pool, marginals)
+    for chain, marginal in zip(chains, marginals, strict=True):
+        ((found, nulls),) = marginal.blocks
+        _, length, place = (TARGET_SIDE, SOURCE_SIDE)[chain.direction]
         result = []
         for line, I, J in zip(block.lines, shard.pieces.source_length, shard.pieces.target_length, strict=True):
             matrix = found[line[CELL] : line[CELL] + I * J].reshape(I, J)
@@ -71,9 +71,9 @@ def as_generated(pairs, direction):
 @pytest.mark.parametrize("alpha", [0.1, 0.5])
 @pytest.mark.parametrize("name", CORPORA)
 def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(name, alpha):
-    shard, engine = laid_out(CORPORA[name])
-    chains = begin(shard, engine, alpha=alpha)
-    for chain, result in sampled_marginals(chains, shard, Stage("ibm1", 1), 8000, engine):
+    shard, pool = laid_out(CORPORA[name])
+    chains = begin(shard, pool, alpha=alpha)
+    for chain, result in sampled_marginals(chains, shard, Stage("ibm1", 1), 8000, pool):
         corpus, size = as_generated(CORPORA[name], chain.direction)
         expected = naive.marginals(corpus, lambda a: naive.log_lexicon(corpus, a, alpha, size))  # noqa: B023
         for sampled, exact in zip(result, expected, strict=True):
@@ -82,10 +82,10 @@ def test_long_run_marginals_of_ibm1_equal_the_enumerated_collapsed_posterior(nam
 
 @pytest.mark.parametrize("quarters", [2, 3, 8])
 def test_a_heated_or_cooled_sampler_draws_from_a_power_of_the_collapsed_posterior(quarters):
-    shard, engine = laid_out(CORPORA["a word twice"])
-    chains = begin(shard, engine, alpha=0.5)
+    shard, pool = laid_out(CORPORA["a word twice"])
+    chains = begin(shard, pool, alpha=0.5)
     stage = Stage("tempered", 1, quarters=quarters)
-    for chain, result in sampled_marginals(chains, shard, stage, 8000, engine):
+    for chain, result in sampled_marginals(chains, shard, stage, 8000, pool):
         corpus, size = as_generated(CORPORA["a word twice"], chain.direction)
 
         def log_probability(a, corpus=corpus, size=size):
@@ -98,13 +98,13 @@ def test_a_heated_or_cooled_sampler_draws_from_a_power_of_the_collapsed_posterio
 @pytest.mark.parametrize("fertile", [False, True])
 @pytest.mark.parametrize("name", CORPORA)
 def test_long_run_marginals_of_the_hmm_equal_the_enumerated_collapsed_posterior(name, fertile):
-    shard, engine = laid_out(CORPORA[name])
-    chains = begin(shard, engine, alpha=0.2, null=0.3, largest_fertility=2, fertility_strength=1.5)
+    shard, pool = laid_out(CORPORA[name])
+    chains = begin(shard, pool, alpha=0.2, null=0.3, largest_fertility=2, fertility_strength=1.5)
     stage = Stage("hmm", 1, moving=True, fertile=fertile)
     for chain in chains:
         chain.fertility_prior = np.array([0.3, 0.8, 0.4])
         chain.begin(stage)
-    for chain, result in sampled_marginals(chains, shard, stage, 3000, engine):
+    for chain, result in sampled_marginals(chains, shard, stage, 3000, pool):
         corpus, size = as_generated(CORPORA[name], chain.direction)
 
         def log_probability(a, corpus=corpus, size=size, prior=chain.fertility_prior):
@@ -124,8 +124,8 @@ def test_a_frozen_hmm_gives_the_enumerated_marginals_of_its_parameters():
     forward, _ = aligner.directional_posteriors(source, target)
     model, names, made = aligner._compacted(), aligner.source_vocabulary, aligner.target_vocabulary
     table = np.array([[_probability(model.lexicon, names.id(e), made.id(f)) for f in target] for e in source])
-    nulls = [model.lexicon.null_forward[made.id(f)] for f in target]
-    jump, first, last = (weights.astype(float) for weights in model.moves[0].weights(3))
+    nulls = [model.lexicon.nulls.forward[made.id(f)] for f in target]
+    jump, first, last = (weights.astype(float) for weights in model.jumps[0].weights(3))
     ratios, _ = model.fertility[0].ratios()
 
     def log_probability(alignments):
@@ -159,11 +159,11 @@ def made_up(pairs, seed=0):
 
 @pytest.mark.parametrize("shards", [1, 5])
 def test_counts_always_say_what_the_alignments_are(shards):
-    shard, engine = laid_out(made_up(40), threads=2)
-    chains = begin(shard, engine, shards=shards, chains=2, largest_fertility=3)
-    assert len(chains[0].text.shards) == shards
+    shard, pool = laid_out(made_up(40), threads=2)
+    chains = begin(shard, pool, shards=shards, chains=2, largest_fertility=3)
+    assert len(chains[0].text.strands) == shards
     stages = [Stage("ibm1", 3), Stage("hmm", 3, True), Stage("fertility", 4, True, True, lag=2)]
-    bayes.run(chains, stages, engine, Monitor())
+    bayes.run(chains, stages, pool, Monitor())
     for chain in chains:
         kept = chain.counts.copy()
         assert (kept.histogram == chain.histogram()).all()
@@ -173,13 +173,13 @@ def test_counts_always_say_what_the_alignments_are(shards):
         for now, again in zip(kept.parts()[:3], chain.counts.parts()[:3], strict=True):
             assert (now == again).all()
         assert kept.totals.sum() == sum(len(alignment) for alignment in chain.alignments)
-        assert chain.samples == 2
+        assert chain.sums.samples == 2
 
 
 def test_shards_take_every_piece_once():
     shard, _ = laid_out(made_up(30))
     for shards in (1, 2, 7, 100):
-        runs = [run for shard in Text.of(shard, shards).shards for run in shard]
+        runs = [run for strand in Strands.of(shard, shards).strands for run in strand]
         assert [first for _, first, _ in runs] == [0, *[last for _, _, last in runs][:-1]]
         assert runs[-1][2] == len(shard.pieces)
         assert len(runs) <= shards
@@ -187,7 +187,7 @@ def test_shards_take_every_piece_once():
 
 def test_a_short_text_is_sampled_strictly_in_sequence():
     shard, _ = laid_out(made_up(30))
-    assert len(Text.of(shard).shards) == 1
+    assert len(Strands.of(shard).strands) == 1
 
 
 @pytest.mark.parametrize("recipe", ["ibm1-bayes", "hmm-bayes"])
@@ -202,11 +202,11 @@ def test_shards_give_the_same_bytes_for_any_number_of_threads(recipe):
 
 
 def test_chains_begin_with_the_word_that_stands_beside_most_often():
-    shard, engine = laid_out([("a b", "x y"), ("a", "x"), ("b c", "y z"), ("a c", "x")])
-    chains = begin(shard, engine, start="cooccurrence")
+    shard, pool = laid_out([("a b", "x y"), ("a", "x"), ("b c", "y z"), ("a c", "x")])
+    chains = begin(shard, pool, start="cooccurrence")
     assert chains[0].alignments[0].tolist() == [0, 1, 0, 0, 0, 0]
-    with pytest.raises(InputError, match="Choose em or cooccurrence"):
-        begin(shard, engine, start="nowhere")
+    with pytest.raises(InputError, match="Choose from: em, cooccurrence"):
+        begin(shard, pool, start="nowhere")
 
 
 def test_a_chain_begins_with_the_best_alignment_of_em():
@@ -214,7 +214,7 @@ def test_a_chain_begins_with_the_best_alignment_of_em():
     bitext = Bitext.from_pairs([(e.split(), f.split()) for e, f in pairs])
     em = Aligner("ibm1", decoder="viterbi", combine="forward", ibm1_iterations=20).fit(bitext)
     options = find_recipe("ibm1-bayes").options
-    (forward, _) = bayes.begin(em.model, em._cells, options, 1, em.engine)
+    (forward, _) = bayes.begin(em.model.lexicon, em._fitted[1], options, 1, em.engine.pool)
     starts = iter(forward.alignments[0].tolist())
     for alignment, (_, target) in zip(em.align(bitext), pairs, strict=True):
         found = [next(starts) for _ in target.split()]
@@ -265,41 +265,39 @@ def test_words_whose_pairs_are_all_in_doubt_go_where_samples_had_them():
     totals = np.array([0.4, 0.3, 0.4])
     nulls = np.zeros(3, np.float32)
     prior = LexiconPrior()
-    lexicon = BayesLexicon(
+    lexicon = DirichletLexicon(
         shard.slots, counts, (totals, totals), (nulls, nulls), (1.0, 1.0), (3, 3), prior, discount=0.5
-    ).prepared()
+    )
     for direction in range(2):
         table = np.zeros((3, 3))
-        table[owner, shard.slots.target] = lexicon.table[:, direction]
+        table[owner, shard.slots.target] = lexicon.probabilities(Pool(1))[:, direction]
         assert table.argmax(axis=direction).tolist() == [0, 1, 2]
 
 
+PLANS = {"ibm1-bayes": bayes.ibm1_stages, "hmm-bayes": bayes.hmm_stages}
+
+
 def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
-    shard, _ = laid_out(made_up(10))
-    block = replace(shard.blocks[0], rank=np.empty(100_000_000, np.uint8))
-    large = replace(shard, blocks=[block])
-    for recipe, sweeps in (("ibm1-bayes", 1400), ("hmm-bayes", 35)):
-        options = find_recipe(recipe).options
-        given = replace(options, adapt_sweeps=False)
-        assert sum(stage.sweeps for stage in bayes.stages(recipe, large, given)) == sweeps
-        assert 5 < sum(stage.sweeps for stage in bayes.stages(recipe, large, options)) < 0.5 * sweeps
-    assert sum(stage.sweeps for stage in bayes.stages("ibm1-bayes", shard, find_recipe("ibm1-bayes").options)) == 1400
+    for name, sweeps in (("ibm1-bayes", 1400), ("hmm-bayes", 35)):
+        recipe, plan = find_recipe(name), PLANS[name]
+        given = recipe.with_options({"adapt_sweeps": False}).options
+        assert sum(stage.sweeps for stage in plan(100_000_000, given)) == sweeps
+        assert 5 < sum(stage.sweeps for stage in plan(100_000_000, recipe.options)) < 0.5 * sweeps
+    assert sum(stage.sweeps for stage in bayes.ibm1_stages(1000, find_recipe("ibm1-bayes").options)) == 1400
 
 
 @pytest.mark.parametrize(("cells", "chains"), [(1_000, 3), (200_000_000, 3), (650_000_000, 2), (10_000_000_000, 1)])
-def test_very_large_texts_get_fewer_chains_unless_told_otherwise(shard, chains):
-    options = find_recipe("hmm-bayes").options
-    text = SimpleNamespace(total=shard)
-    assert bayes.number_of_chains(text, options) == chains
-    assert bayes.number_of_chains(text, replace(options, adapt_sweeps=False)) == 3
+def test_very_large_texts_get_fewer_chains_unless_told_otherwise(cells, chains):
+    options = find_recipe("hmm-bayes").options.of(bayes.ChainOptions)
+    assert bayes.number_of_chains(cells, options) == chains
+    assert bayes.number_of_chains(cells, replace(options, adapt_sweeps=False)) == 3
 
 
 @pytest.mark.parametrize("burn_in", [0, 2, 100])
 def test_annealing_takes_no_more_sweeps_and_only_samples_are_kept(burn_in):
-    shard, _ = laid_out(made_up(10))
     recipe = find_recipe("ibm1-bayes")
     annealed, plain = (
-        bayes.stages("ibm1-bayes", shard, recipe.with_options({"burn_in": burn_in, "annealing": annealing}).options)
+        bayes.ibm1_stages(1000, recipe.with_options({"burn_in": burn_in, "annealing": annealing}).options)
         for annealing in (True, False)
     )
     assert sum(stage.sweeps for stage in annealed) == sum(stage.sweeps for stage in plain)

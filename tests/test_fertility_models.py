@@ -20,7 +20,7 @@ from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, Poisso
 from dovetail.models.fertility.features import LogLinear, Problem, spelling
 from dovetail.models.fertility.lbfgs import minimise
 from test_gibbs import KINDS, MODELS, joints, random_fertility, random_model
-from test_models import ENGINE, cells_of, random_lexicon
+from test_models import POOL, cells_of, random_lexicon
 
 
 def some_counts(words=30, seed=0):
@@ -132,8 +132,8 @@ def test_the_exact_decoder_finds_and_certifies_the_enumerated_optimum(name, pair
     model = model.with_lexicon(random_lexicon(shard, seed))
     (block,) = shard.blocks
     view = block.view(shard.workspace())
-    model.lexicon.gather(shard, block, view, ENGINE)
-    (forward, reverse), details = ExactFertility().solve(model, shard, block, view, ENGINE)
+    model.lexicon.gather(block, view, POOL)
+    (forward, reverse), details = ExactFertility().solve(model, block, view, POOL)
     assert details["certified"].all()
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
@@ -159,9 +159,9 @@ def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
     before[:, 0] /= np.repeat(np.add.reduceat(before[:, 0], rows[:-1]), np.diff(rows))
     before[:, 1] /= np.bincount(columns, before[:, 1])[columns]
     model.lexicon.table[:] = before
-    counts = model.zero_counts(shard)
+    counts = model.zeros(shard)
     counts.lexicon.slots[0] = 6.0, 3.0
-    after = model.reestimate(counts, ENGINE, inertia=2.0)
+    after = model.with_counts(counts, POOL, inertia=2.0)
     assert after.lexicon.table[0] == pytest.approx([(6 + 2 * before[0, 0]) / 8, (3 + 2 * before[0, 1]) / 5], rel=1e-5)
     assert after.lexicon.table[rows[1] :, 0] == pytest.approx(before[rows[1] :, 0], rel=1e-5)
     assert after.fertility[0].means() == pytest.approx(
@@ -172,7 +172,7 @@ def test_with_inertia_words_keep_so_many_links_of_their_last_translations(name):
 def test_even_jumps_are_raised_by_a_share_of_their_sum():
     shard = cells_of([([0, 1], [0, 1, 2]), ([0], [2])])
     plain, even = (
-        random_model("hmm", "poisson", shard, 3).reestimate(counts_of_jumps(shard), ENGINE, even=share).jumps
+        random_model("hmm", "poisson", shard, 3).with_counts(counts_of_jumps(shard), POOL, even=share).jumps
         for share in (0.0, 0.1)
     )
     for before, after in zip(plain, even, strict=True):
@@ -181,7 +181,7 @@ def test_even_jumps_are_raised_by_a_share_of_their_sum():
 
 
 def counts_of_jumps(shard):
-    counts = random_model("hmm", "poisson", shard, 3).zero_counts(shard)
+    counts = random_model("hmm", "poisson", shard, 3).zeros(shard)
     for jumps in counts.jumps:
         jumps.jump[:] = np.arange(1, jumps.jump.size + 1).reshape(jumps.jump.shape)
         jumps.start[:] = np.arange(1, jumps.start.size + 1).reshape(jumps.start.shape)
@@ -192,8 +192,8 @@ def test_null_begins_with_p0_and_with_words_as_they_are_seen(bitext):
     untrained = Aligner("hmm-fertility", threads=1, samples=1, fertility_iterations=0, null=0.3).fit(bitext)
     assert [fertility.null for fertility in untrained.model.fertility] == [0.3, 0.3]
     for nulls, vocabulary in (
-        (untrained.model.lexicon.null_forward, untrained.target_vocabulary),
-        (untrained.model.lexicon.null_reverse, untrained.source_vocabulary),
+        (untrained.model.lexicon.nulls.forward, untrained.target_vocabulary),
+        (untrained.model.lexicon.nulls.reverse, untrained.source_vocabulary),
     ):
         assert nulls == pytest.approx(np.array(vocabulary.counts) / sum(vocabulary.counts), rel=1e-5)
 

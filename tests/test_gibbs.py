@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,14 +13,14 @@ from hypothesis import strategies as st
 
 import naive
 import naive_fertility_models as slow
-from dovetail.engines import Threads
 from dovetail.kernels import _numba as octets
 from dovetail.kernels import kernel
 from dovetail.kernels.gibbs import sweep as gibbs
 from dovetail.kernels.gibbs.random import draw, stream, uniform
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1, Sampling
 from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, fertilities
-from test_models import ENGINE, cells_of, entries, random_jumps, random_lexicon, weight_functions
+from dovetail.pool import Pool
+from test_models import POOL, cells_of, entries, random_jumps, random_lexicon, weight_functions
 
 KINDS = ["poisson", "categorical", "features"]
 MODELS = ["hmm", "ibm1", "ibm1-not-deficient"]
@@ -46,8 +47,8 @@ def random_model(name, kind, shard, seed):
         random_fertility(kind, shard.slots.n_targets, seed + 1),
     )
     if name == "hmm":
-        return FertilityHMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3, fertility)
-    return FertilityIBM1(lexicon, fertility, deficient=name == "ibm1")
+        return FertilityHMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3, fertility=fertility)
+    return FertilityIBM1(lexicon, fertility=fertility, deficient=name == "ibm1")
 
 
 def probability(fertility, word):
@@ -60,7 +61,7 @@ def probability(fertility, word):
 def joints(model, source, target):
     """The joint of an alignment in the forward and in the reverse direction, as naive functions."""
     forward, reverse = entries(model.lexicon, source, target)
-    nulls = model.lexicon.null_forward[list(target)], model.lexicon.null_reverse[list(source)]
+    nulls = model.lexicon.nulls.forward[list(target)], model.lexicon.nulls.reverse[list(source)]
     result = []
     for direction, (emission, words) in enumerate(((forward, source), (reverse.T, target))):
         fertility = model.fertility[direction]
@@ -275,9 +276,9 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
     model = random_model(name, kind, cells_of([(source, target), ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
     longest = max(len(source), len(target))
     shapes = (len(source), len(target)), (len(target), len(source))
-    p0, p1, weights, normalised = model._moves(longest)
+    weights, firsts, p0, p1, normalised = model.factors(longest)
     matrices = entries(model.lexicon, source, target)
-    nulls = model.lexicon.null_forward[list(target)], model.lexicon.null_reverse[list(source)]
+    nulls = model.lexicon.nulls.forward[list(target)], model.lexicon.nulls.reverse[list(source)]
     count = np.arange(longest + 1) + 1
     forward = model.fertility[0]
     alignments = [np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J))) for I, J in shapes]
@@ -286,8 +287,8 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
         shapes,
         (matrices[0].T, matrices[1]),
         [p0 / p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
-        weights[::2],
-        [start[:longest] for start in weights[1::2]],
+        weights,
+        [start[:longest] for start in firsts],
         normalised,
         [f.ratios[list(words)] for f, words in zip(model.fertility, (source, target), strict=True)],
         gibbs.tails(longest + 1, forward.ratios.shape[1], forward.falling, model.deficient),
@@ -335,9 +336,9 @@ def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed,
         np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J)), np.int16)
         for I, J in ((len(source), len(target)), (len(target), len(source)))
     ]
-    model.lexicon.gather(shard, block, view, ENGINE)
+    model.lexicon.gather(block, view, POOL)
     scores = model.sample(
-        shard, block, view, ENGINE, Sampling(samples=0, burn_in=0), np.zeros(1, np.int64), tuple(given_alignments)
+        block, view, POOL, Sampling(samples=0, burn_in=0), np.zeros(1, np.int64), tuple(given_alignments)
     )
     matrices = entries(model.lexicon, source, target)
     for direction, joint in enumerate(joints(model, source, target)):
@@ -345,9 +346,9 @@ def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed,
         expected = math.log(joint(tuple(int(a) for a in alignment)))
         assert scores[0, direction] == pytest.approx(expected, rel=1e-4, abs=1e-4)
         words, emission, nulls = (
-            (source, matrices[0], model.lexicon.null_forward[target])
+            (source, matrices[0], model.lexicon.nulls.forward[target])
             if direction == 0
-            else (target, matrices[1].T, model.lexicon.null_reverse[source])
+            else (target, matrices[1].T, model.lexicon.nulls.reverse[source])
         )
         p = model.potentials(direction, np.array(words), emission, nulls)
         total, before = 0.0, 0
@@ -369,10 +370,10 @@ def test_marginals_of_samples_match_the_enumerated_posterior(name, kind, soft):
     work = shard.workspace()
     (block,) = shard.blocks
     view = block.view(work)
-    model.lexicon.gather(shard, block, view, ENGINE)
+    model.lexicon.gather(block, view, POOL)
     best = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
     sampling = Sampling(seed=1, samples=20_000, restarts=2, burn_in=20, soft=soft)
-    scores = model.sample(shard, block, view, ENGINE, sampling, np.arange(len(pairs)), best, keep_best=True)
+    scores = model.sample(block, view, POOL, sampling, np.arange(len(pairs)), best, keep_best=True)
     for n, line in enumerate(block.lines):
         source, target = pairs[n]
         I, J = len(source), len(target)
@@ -396,12 +397,12 @@ def test_counts_of_given_alignments_are_what_they_say():
     alignments = [(0, 2, naive.NULL, 1), (1, 1)], [(0, naive.NULL, 3), (naive.NULL, 1)]
     shard = cells_of(pairs)
     model = random_model("hmm", "categorical", shard, 3)
-    counts = model.zero_counts(shard)
+    counts = model.zeros(shard)
     (block,) = shard.blocks
     given_alignments = tuple(np.array([a for pair in side for a in pair], np.int16) for side in alignments)
-    work = shard.workspace().view(block)
+    work = block.view(shard.workspace())
     sampling = Sampling(samples=0, burn_in=0)
-    model.sample(shard, block, work, ENGINE, sampling, np.arange(2), given_alignments, counts=counts)
+    model.sample(block, work, POOL, sampling, np.arange(2), given_alignments, statistics=counts)
     longest = shard.longest
     for direction in range(2):
         words = max(max(pair[direction]) for pair in pairs) + 1
@@ -440,29 +441,18 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     pairs = [(generator.integers(0, 6, 5).tolist(), generator.integers(0, 6, 7).tolist()) for _ in range(30)]
     shard = cells_of(pairs, block_cells=300)
     model = random_model("hmm", "poisson", shard, 3)
-    counts, expected = model.zero_counts(shard), model.zero_counts(shard)
+    model = replace(model, sampling=Sampling(seed=4, samples=7, restarts=2, burn_in=1, soft=True))
     work = shard.workspace()
-    sampling = Sampling(seed=4, samples=7, restarts=2, burn_in=1, soft=True)
-    for engine in (Threads(3), ENGINE):
-        counts = model.zero_counts(shard, counts)  # cleared: the second time they are full
-        for block in shard:
-            model.sample(
-                shard,
-                block,
-                block.view(work),
-                engine,
-                sampling,
-                np.arange(block.first, block.last),
-                None,
-                counts=counts,
-            )
-        expected, score = model.zero_counts(shard), np.zeros(2)
-        for block in shard:
+    starts = [(np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)) for block in shard]
+    for pool in (Pool(3), POOL):
+        counts, _ = model.expect(shard, starts, pool, lambda pieces: None)
+        expected, score = model.zeros(shard), np.zeros(2)
+        for block, start in zip(shard, starts, strict=True):
             view = block.view(work)
-            model.lexicon.gather(shard, block, view, ENGINE)
-            scores = model.sample(shard, block, view, ENGINE, sampling, np.arange(block.first, block.last), None)
-            score += scores.sum(axis=0)
-            model.lexicon.scatter(shard, block, view, expected.lexicon, ENGINE)
+            model.lexicon.gather(block, view, POOL)
+            streams = np.arange(block.first, block.last)
+            score += model.sample(block, view, POOL, model.sampling, streams, start).sum(axis=0)
+            expected.lexicon.add(block, view, POOL)
         assert (counts.lexicon.slots == expected.lexicon.slots).all()
         assert (counts.lexicon.null_forward == expected.lexicon.null_forward).all()
         assert counts.log_likelihood == pytest.approx(score)

@@ -16,7 +16,7 @@ from dovetail.bitext.text import read_lines
 from dovetail.cli import main
 from dovetail.engines import Threads
 from dovetail.evaluation import evaluate_by_frequency, one_to_one_share, symmetry
-from dovetail.models.constrained import ConstrainedHMM, ConstrainedIBM1, Multipliers, Projection
+from dovetail.models.constrained import ConstrainedHMM, ConstrainedIBM1, Projection
 from dovetail.models.constraints import (
     Bijective,
     Dictionary,
@@ -28,7 +28,7 @@ from dovetail.models.constraints import (
     constraints,
 )
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps.distance import Jumps
+from dovetail.models.jumps.distance import WindowJumps
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
 from test_models import cells_of, joints, models
@@ -52,7 +52,7 @@ def constrained_model(pairs, seed, kind, chosen, projection=EXACT):
     else:
         made = ConstrainedHMM(plain.lexicon, plain.jumps, plain.null, constraints=chosen, projection=projection)
     bitext = bitext_of([*pairs, (range(4), range(4))])
-    return plain, made.bound_to(bitext, cells), cells
+    return plain, made.ready_for(bitext, cells), cells
 
 
 def projected(model, cells):
@@ -60,8 +60,8 @@ def projected(model, cells):
     work, found, totals = cells.workspace(), [], []
     for block in cells:
         view = block.view(work)
-        model.lexicon.gather(cells, block, view, ENGINE)
-        scores, _ = model.posteriors(cells, block, view, ENGINE)
+        model.lexicon.gather(block, view, ENGINE.pool)
+        scores = model.posteriors(block, view, ENGINE.pool)
         totals.append(scores)
         for line in block.lines:
             I, J = line[5], line[6]
@@ -128,7 +128,7 @@ def test_jumps_of_equal_weight_are_projected_word_by_word_to_what_the_chain_give
     results = []
     for weight in (1.0, 1.0 + 1e-6):  # hardly unequal, and the chain is asked
         _, model, cells = constrained_model(pairs, seed, 1, (constraint,))
-        jumps = Jumps.uniform(2)
+        jumps = WindowJumps.uniform(2)
         nearly = replace(jumps, weights=np.append(weight, jumps.weights[1:]))
         results.append(projected(replace(model, jumps=(nearly, nearly)), cells))
     for by_word, by_chain in zip(results[0][0], results[1][0], strict=True):
@@ -219,9 +219,9 @@ def test_links_between_two_tags_stay_under_their_limit_in_a_sentence():
 def test_em_never_lowers_the_regularized_objective(kind, constraint, pairs, seed, warm, free):
     exact = Projection(precision=1e-5, slack=constraint.slack, strict=True, free_mass=free)
     _, model, cells = constrained_model(pairs, seed, kind, (constraint,), exact)
-    model.multipliers = Multipliers() if warm else None
+    model.warm = warm
     monitor = Monitor()
-    em.fit(model, cells, ENGINE, 8, monitor)
+    em.fit(model, [cells], ENGINE, 8, monitor)
     history = np.array([scores.sum() for _, scores in monitor.history])
     gains = np.diff(history[1:])  # the first E-step belongs to made-up entries that are no distribution
     assert (gains >= -2e-4 * np.abs(history[2:])).all()
@@ -233,8 +233,8 @@ def test_warm_starts_save_passes_and_change_nothing_beyond_the_precision():
     for warm in (True, False):
         _, model, cells = constrained_model(pairs, 5, 1, (Symmetric(),), Projection(precision=1e-5, strict=True))
         model.multipliers = Multipliers() if warm else None
-        fitted = em.fit(model, cells, ENGINE, 6, Monitor())
-        results.append((projected(replace(fitted, multipliers=None), cells)[0], fitted.effort.passes))
+        fitted, _ = em.fit(model, [cells], ENGINE, 6, Monitor())
+        results.append((projected(fitted, cells)[0], fitted.effort.passes))
     assert results[0][1] < results[1][1]
     for warm, cold in zip(results[0][0], results[1][0], strict=True):
         assert warm == pytest.approx(cold, abs=2e-3)

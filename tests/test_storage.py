@@ -161,7 +161,7 @@ def test_what_is_no_model_directory_is_refused(tmp_path):
 
 def test_a_recipe_of_another_version_is_refused(place):
     about = json.loads((place / "model.json").read_bytes())
-    about["recipe"]["options"]["invented_later"] = 1
+    about["recipe"]["values"]["invented_later"] = 1
     about["sha256"]["model.json"] = storage._digest_of_header(about)
     (place / "model.json").write_text(json.dumps(about))
     assert "invented_later" in refusal(place)

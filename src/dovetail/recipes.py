@@ -71,15 +71,29 @@ class Recipe:
         return {**parts, "values": {**self.options, **self.values}}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
-        """A saved recipe.  What its parts do not own, as older versions saved it, is left out."""
-        parts = {entry.name: values[entry.name] for entry in fields(cls) if entry.name != "values"}
-        saved = values["values"] if "values" in values else values["options"]
+    def from_dict(cls, saved: Mapping[str, Any]) -> Recipe:
+        """A saved recipe, or KeyError for options that nobody knows.
+
+        Those of other recipes, which older versions saved with every model, are left out.
+        """
+        parts = {entry.name: saved[entry.name] for entry in fields(cls) if entry.name != "values"}
+        values = dict(saved["values"] if "values" in saved else saved["options"])
         recipe = cls(**parts)
-        known = {entry.name for owner in _owners(recipe) for entry in fields(owner)}
-        recipe = replace(recipe, values={name: value for name, value in saved.items() if name in known})
+        foreign = values.keys() - {entry.name for owner in recipe.owners for entry in fields(owner)}
+        if foreign:
+            kept = {entry.name for decoder in decoders.values() for owner in decoder.options for entry in fields(owner)}
+            unknown = foreign - _every_name()
+            if unknown:
+                raise KeyError(", ".join(sorted(unknown)))
+            values = {name: value for name, value in values.items() if name not in foreign or name in kept}
+        recipe = replace(recipe, values=values)
         recipe.options  # noqa: B018 (values are checked now)
         return recipe
+
+
+def _every_name() -> set[str]:
+    """Names of all options that any recipe takes with any decoder."""
+    return {entry.name for recipe in recipes.values() for owner in _owners(recipe) for entry in fields(owner)}
 
 
 def _owners(recipe: Recipe) -> list[type[Options]]:
@@ -96,8 +110,7 @@ def _refused(name: str, recipe: Recipe, trained: bool) -> InputError:
             f"{name} is an option of training, and this model is trained", remedy="Train again to change it."
         )
     if not takers:
-        every = sorted({entry.name for one in recipes.values() for owner in _owners(one) for entry in fields(owner)})
-        return InputError(f"no option {name!r}", remedy=f"Choose from: {', '.join(every)}.")
+        return InputError(f"no option {name!r}", remedy=f"Choose from: {', '.join(sorted(_every_name()))}.")
     if len(takers) > 4:
         takers = [*takers[:4], "and others"]
     about = f"{recipe.name} with the decoder {recipe.decoder}"
