@@ -5,52 +5,44 @@ The problem (NP-hard) and two of the methods are those of Chang, Rush, DeNero an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dovetail.decoding.bidirectional_decomposition import COMBINATIONS, dual_decomposition
-from dovetail.decoding.bidirectional_exact import NODE_ITERATIONS, ROOT_ITERATIONS, branch_and_bound
-from dovetail.decoding.bidirectional_integer import integer_program
-from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
-from dovetail.decoding.bidirectional_relaxation import relaxation, relaxation_with_constraints
-from dovetail.errors import InputError
+from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget, checked_problem
+from dovetail.kernels.bidirectional.records import Problem
+from dovetail.registry import Registry
 
-METHODS = {
-    "exact": "bounds over shared events, pruning, branch and bound: proves practically every sentence pair",
-    "relaxation": "Lagrangian relaxation of the reverse chain (Chang et al. 2014, sections 3 and 4)",
-    "relaxation+constraints": "the same with pruning and violated constraints put back (sections 5 and 6)",
-    "dual-decomposition": "two chains with a multiplier for each cell (DeNero and Macherey 2011)",
-    "integer": "integer program, solved by HiGHS (pip install highspy)",
-}
-
-
-@dataclass(frozen=True)
-class BidirectionalMap:
-    """The best pair found, and how good any could be.
-
-    `forward` (I,) holds the target position of each source word and `backward` (J,) the source position of each target
-    word, -1 for NULL.  `score` is taken from the potentials as given (-inf: the pair breaks the agreement, or no pair has
-    a finite score); no pair scores more than `bound`.  `certified`: the bound meets the score, so the pair is proved
-    optimal.  `iterations` counts dual iterations (method "integer": nodes), `constraints` the constraints put back or, for
-    "exact", the events decided by branching; `pruned` is the share of the lattice proved superfluous before that.
-    """
-
-    forward: np.ndarray
-    backward: np.ndarray
-    score: float
-    bound: float
-    certified: bool
-    iterations: int
-    constraints: int = 0
-    pruned: float = 0.0
-
-    @property
-    def links(self) -> list[tuple[int, int]]:
-        """(i, j) of all links of either direction, sorted."""
-        forward = {(i, j) for i, j in enumerate(self.forward.tolist()) if j >= 0}
-        return sorted(forward | {(i, j) for j, i in enumerate(self.backward.tolist()) if i >= 0})
+methods: Registry[Callable[[Problem, Budget], BidirectionalMap]] = Registry("method")
+for _name, _where, _description in (
+    (
+        "exact",
+        "decoding.bidirectional_exact:solve",
+        "bounds over shared events, pruning, branch and bound: proves practically every sentence pair",
+    ),
+    (
+        "relaxation",
+        "laboratory.relaxation:solve",
+        "Lagrangian relaxation of the reverse chain (Chang et al. 2014, sections 3 and 4)",
+    ),
+    (
+        "relaxation+constraints",
+        "laboratory.relaxation:solve_with_constraints",
+        "the same with pruning and violated constraints put back (sections 5 and 6)",
+    ),
+    (
+        "dual-decomposition",
+        "laboratory.dual_decomposition:solve",
+        "two chains with a multiplier for each cell (DeNero and Macherey 2011)",
+    ),
+    (
+        "integer",
+        "laboratory.integer_program:solve",
+        "integer program, solved by HiGHS (pip install highspy)",
+    ),
+):
+    methods.add_later(_name, f"dovetail.{_where}", _description)
 
 
 def bidirectional_map(
@@ -63,8 +55,8 @@ def bidirectional_map(
     iterations: int | None = None,
     time_limit: float | None = None,
     combination: str = "intersection",
-    _root_iterations: int = ROOT_ITERATIONS,
-    _node_iterations: int = NODE_ITERATIONS,
+    _root_iterations: int = Budget.root_iterations,
+    _node_iterations: int = Budget.node_iterations,
 ) -> BidirectionalMap:
     """The pair of alignments x (source words to target words) and y (target words to source words) that maximises
 
@@ -78,45 +70,14 @@ def bidirectional_map(
       each that is off by one costs a.
     - `disagreement` b <= 0: a link that the other direction lacks is allowed, and costs b.
 
-    `method` is one of METHODS.  `iterations` and `time_limit` (seconds) end the search early: the best pair so far and a
+    `method` is one of `methods`.  `iterations` and `time_limit` (seconds) end the search early: the best pair so far and a
     valid bound are returned.  Without them "exact" goes on until it has a proof, which for potentials without structure
     may take forever.  `combination` ("intersection" or "union") is what "dual-decomposition" does when it does not converge.
     """
-    problem = BidirectionalProblem.check(theta, omega, adjacency, disagreement)
-    if method not in METHODS:
-        raise InputError(f"no method {method!r}", remedy=f"Choose one of: {', '.join(METHODS)}.")
-    if combination not in COMBINATIONS:
-        raise InputError(f"no combination {combination!r}", remedy=f"Choose one of: {', '.join(COMBINATIONS)}.")
-    if iterations is not None and iterations < 1:
-        raise InputError(f"iterations is {iterations}", remedy="Give 1 or more.")
-    if time_limit is not None and not time_limit >= 0.0:
-        raise InputError(f"time_limit is {time_limit}", remedy="Give seconds, 0 or more.")
-    budget = Budget(iterations, time_limit)
-    if len(problem.theta) == 0 or len(problem.omega) == 0:
-        found = _all_null(problem)
-    elif method == "exact":
-        found = branch_and_bound(problem, budget, _root_iterations, _node_iterations)
-    elif method == "relaxation":
-        found = relaxation(problem, budget)
-    elif method == "relaxation+constraints":
-        found = relaxation_with_constraints(problem, budget)
-    elif method == "dual-decomposition":
-        found = dual_decomposition(problem, budget, combination)
-    else:
-        found = integer_program(problem, budget)
-    return BidirectionalMap(
-        found.x[1:] - 1,
-        found.y[1:] - 1,
-        found.score,
-        found.bound,
-        found.certified,
-        found.iterations,
-        found.constraints,
-        found.pruned,
-    )
-
-
-def _all_null(problem: BidirectionalProblem) -> Outcome:
-    """The only pair where one sentence is empty."""
-    x, y = (np.zeros(len(potentials) + 1, np.int64) for potentials in (problem.theta, problem.omega))
-    return problem.outcome(x, y, problem.score(x, y)[0], 0)
+    problem = checked_problem(theta, omega, adjacency, disagreement)
+    solve = methods[method]
+    budget = Budget(iterations, time_limit, combination, _root_iterations, _node_iterations)
+    if len(problem.theta) == 0 or len(problem.omega) == 0:  # all words of the other sentence are NULL: the only pair
+        x, y = np.zeros(len(problem.theta) + 1, np.int64), np.zeros(len(problem.omega) + 1, np.int64)
+        return BidirectionalMap.of(problem, x, y, -np.inf, 0)
+    return solve(problem, budget)

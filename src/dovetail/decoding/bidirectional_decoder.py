@@ -13,7 +13,8 @@ from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
-from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, link_cost, repair
+from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL, Agreement, HMMChain
+from dovetail.kernels.bidirectional.search import penalties, repair
 from dovetail.kernels.gibbs.alignments import mark
 from dovetail.kernels.hmm.dense import running_sums, transitions
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
@@ -51,8 +52,8 @@ class _Piece:
         null = model.null
         reverse = work.reverse[cell : cell + I * J].reshape(I, J)
         forward = np.ascontiguousarray(work.forward[cell : cell + I * J].reshape(I, J).T)
-        self.theta = reverse, model.lexicon.null_reverse[source], null, *moves(1, target)
-        self.omega = forward, model.lexicon.null_forward[target], null, *moves(0, source)
+        self.theta = HMMChain(reverse, model.lexicon.null_reverse[source], null, *moves(1, target))
+        self.omega = HMMChain(forward, model.lexicon.null_forward[target], null, *moves(0, source))
         self.moves = I * J * (I + J)
 
     def best(self, settings: dict[str, Any], iterations: int) -> BidirectionalMap:
@@ -62,8 +63,8 @@ class _Piece:
             iterations = max(1, int(MOVES / self.moves))
         # where dual decomposition does not converge, the two directions stay apart: combining them comes later
         return bidirectional_map(
-            chain_potentials(*self.theta),
-            chain_potentials(*self.omega),
+            chain_potentials(self.theta),
+            chain_potentials(self.omega),
             iterations=iterations or None,
             combination="union",
             **settings,
@@ -71,26 +72,28 @@ class _Piece:
 
     def unsearched(self, settings: dict[str, Any]) -> BidirectionalMap:
         """Each direction's best path without the links that the agreement does not allow; the paths' sum is the bound."""
-        agreement, cost = _agreement(settings)
-        x, y = (np.zeros(len(chain[0]) + 1, np.int64) for chain in (self.theta, self.omega))
-        bound = float(chain_best(*self.theta, x) + chain_best(*self.omega, y))
-        repair(agreement, cost, x, y)
-        score = float(chain_score(*self.theta, x) + chain_score(*self.omega, y))
-        for side, other in ((x, y), (y, x)):
-            score += sum(link_cost(agreement, cost, n, other[side[n]]) for n in np.flatnonzero(side).tolist())
+        agreement = _agreement(settings)
+        x, y = (np.zeros(len(chain.emission) + 1, np.int64) for chain in (self.theta, self.omega))
+        bound = float(chain_best(self.theta, x) + chain_best(self.omega, y))
+        repair(agreement, x, y)
+        score = float(chain_score(self.theta, x) + chain_score(self.omega, y))
+        score += penalties(agreement, x, y)
+        score += penalties(agreement, y, x)
         return BidirectionalMap(x[1:] - 1, y[1:] - 1, score, max(bound, score), bound <= score, 0)
 
 
 def piece_potentials(model: Any, shard: Shard, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """theta and omega of one piece for `bidirectional_map`, while the workspace holds translation probabilities."""
     piece = _Piece(model, _moves_of(model, shard), shard, work, line)
-    return chain_potentials(*piece.theta), chain_potentials(*piece.omega)
+    return chain_potentials(piece.theta), chain_potentials(piece.omega)
 
 
-def _agreement(settings: dict[str, Any]) -> tuple[int, float]:
+def _agreement(settings: dict[str, Any]) -> Agreement:
     if settings["adjacency"] is not None:
-        return ADJACENCY, settings["adjacency"]
-    return (FULL, 0.0) if settings["disagreement"] is None else (DISAGREEMENT, settings["disagreement"])
+        return Agreement(ADJACENCY, settings["adjacency"])
+    if settings["disagreement"] is not None:
+        return Agreement(DISAGREEMENT, settings["disagreement"])
+    return Agreement(FULL, 0.0)
 
 
 @singledispatch

@@ -14,65 +14,51 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 from dovetail.kernels.bidirectional.chains import (
-    DEAD,
-    FORCED,
-    LIVE,
     backward,
     coarse_chain,
     fine_chain,
-    fine_rows,
+    fine_states,
     guest_event,
+    kind_of,
+    live_modes,
     mode_event,
+    number_of_moves,
+    shared_events,
     shrink,
     viterbi,
 )
-from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, improve, pair_score, repair
+from dovetail.kernels.bidirectional.records import (
+    ADJACENCY,
+    BOUND,
+    CEILING,
+    DEAD,
+    FORCED,
+    GAMMA,
+    ITERATIONS,
+    LIVE,
+    PAUSE,
+    SCORE,
+    STALL,
+    UNTIL_SEARCH,
+)
+from dovetail.kernels.bidirectional.search import improve, repair, score_and_ceiling
 
-MOMENTUM = 0.7  # share of the last step's direction that the next one keeps: the largest single gain in iterations
+MOMENTUM = 0.7  # how much of the last step's direction the next one keeps: the largest single gain in iterations
 FORGET = 0.95  # of the running averages that branching looks at
 PATIENCE = 10  # iterations without a lower bound before steps shrink
 PRUNE_EVERY = 10
 LONGEST_PAUSE = 20  # iterations between two local searches while they find nothing
 
 
-class Problem(NamedTuple):
-    """What is to be solved.  `worst` stands for -inf in local search; `floor` is less than any finite score; `tolerance` is
-    relative to the magnitude of a score's terms; chains become fine when they then have `fine_moves` moves or fewer."""
+class Prices(NamedTuple):
+    """What an event is worth to a chain that claims it, base + mu or base - mu, and what is known of who does."""
 
-    theta: np.ndarray
-    omega: np.ndarray
-    agreement: int
-    cost: float
-    worst: float
-    floor: float
-    tolerance: float
-    fine_moves: int
-
-
-class Node(NamedTuple):
-    """A part of the pairs: those whose events and NULLs all live.  Its multipliers, and how often each event was claimed."""
-
-    live: np.ndarray
-    null_x: np.ndarray
-    null_y: np.ndarray
-    mu: np.ndarray
-    average: np.ndarray
-
-
-class Incumbent(NamedTuple):
-    """The best pair so far, the links that any chain ever chose (seen), and `figures`.  Among them: its score, and the
-    ceiling, a little above it.  Pairs at or below the ceiling need not be looked for."""
-
-    x: np.ndarray
-    y: np.ndarray
-    seen: np.ndarray
-    figures: np.ndarray
-
-
-# entries of Incumbent.figures
-SCORE, CEILING, BOUND, ITERATIONS, GAMMA, STALL, PAUSE, UNTIL_SEARCH = 0, 1, 2, 3, 4, 5, 6, 7
+    base: np.ndarray  # float64 (events,)
+    mu: np.ndarray  # float64 (events,)
+    momentum: np.ndarray  # float64 (events,): of the subgradient
+    average: np.ndarray  # float64 (events,): running, 1 where both chains claim it all the time
 
 
 @kernel
@@ -81,7 +67,8 @@ def _bases(problem, live):
     flat = live.ravel()
     base, events = np.zeros(len(flat)), np.zeros(len(flat), np.int64)
     cells = live.shape[1] * live.shape[2]
-    other = 0.5 * problem.cost if problem.agreement == ADJACENCY else problem.cost
+    kind, cost = problem.agreement
+    other = 0.5 * cost if kind == ADJACENCY else cost
     alive = 0
     for e in range(1, len(flat)):  # 0 is the empty claim, and costs nothing
         if flat[e] == DEAD:
@@ -93,60 +80,68 @@ def _bases(problem, live):
     return base, events[:alive]
 
 
+@leaf
+def _worth(prices, sign, e):
+    return prices.base[e] + sign * prices.mu[e]
+
+
 @kernel
-def _price_coarse(chain, agreement, live, base, mu, sign):
+def _price_coarse(chain, live, prices):
     """Let each link claim its best mode and every guest that pays."""
-    flat = live.ravel()
+    flat, kind, sign = live.ravel(), kind_of(live), chain.sign
     for r in range(1, len(chain.first) - 1):
         for s in range(chain.first[r], chain.first[r + 1]):
             c = chain.position[s]
             if c == 0:
                 continue
             best, value = 0, -np.inf
-            for mode in range(agreement + 1):
-                e = mode_event(agreement, live, sign, mode, r, c)
-                if base[e] + sign * mu[e] > value:
-                    best, value = e, base[e] + sign * mu[e]
+            for mode in range(kind + 1):
+                e = mode_event(live, sign, mode, r, c)
+                if _worth(prices, sign, e) > value:
+                    best, value = e, _worth(prices, sign, e)
             chain.claims[s, 0] = best
-            if agreement == ADJACENCY:
+            if kind == ADJACENCY:
                 for guest in range(2):
                     e = guest_event(live, sign, guest, r, c)
                     chain.claims[s, 1 + guest] = 0
-                    if base[e] + sign * mu[e] > 0.0 or flat[e] == FORCED:
-                        value += base[e] + sign * mu[e]
+                    if _worth(prices, sign, e) > 0.0 or flat[e] == FORCED:
+                        value += _worth(prices, sign, e)
                         chain.claims[s, 1 + guest] = e
             chain.earned[s] = value
 
 
 @kernel
-def _price_fine(chain, base, mu, sign):
+def _price_fine(chain, prices):
+    base, mu = prices.base, prices.mu
     for s in range(1, len(chain.earned)):
         own, left, right = chain.claims[s, 0], chain.claims[s, 1], chain.claims[s, 2]
-        chain.earned[s] = (base[own] + base[left] + base[right]) + sign * (mu[own] + mu[left] + mu[right])
+        chain.earned[s] = (base[own] + base[left] + base[right]) + chain.sign * (mu[own] + mu[left] + mu[right])
 
 
 @kernel
-def _solve(chain, fine, agreement, live, base, mu, sign, path, momentum, average):
+def _solve(chain, live, prices, path):
     """Best path of one chain under mu.  Its claims go into the momentum of the subgradient and the running average."""
-    if fine:
-        _price_fine(chain, base, mu, sign)
+    if chain.fine:
+        _price_fine(chain, prices)
     else:
-        _price_coarse(chain, agreement, live, base, mu, sign)
+        _price_coarse(chain, live, prices)
     value = viterbi(chain, path)
     if value > -np.inf:
         for r in range(1, len(path)):
             for n in range(3):
                 e = chain.claims[path[r], n]
-                momentum[e] += sign
-                average[e] += 0.5 * (1.0 - FORGET)
+                prices.momentum[e] += chain.sign
+                prices.average[e] += 0.5 * (1.0 - FORGET)
     return value
 
 
 @kernel
-def _marginals(chain, fine, agreement, live, base, mu, sign, events, marginal):
-    """marginal[e]: value of this chain's best path that claims event e."""
+def _marginals(chain, live, prices, events):
+    """(events,): value of this chain's best path that claims the event."""
     backward(chain)
-    flat = live.ravel()
+    flat, kind, sign = live.ravel(), kind_of(live), chain.sign
+    base, mu = prices.base, prices.mu
+    marginal = np.zeros(len(flat))
     for e in events:
         marginal[e] = -np.inf
     for r in range(1, len(chain.first) - 1):
@@ -155,57 +150,56 @@ def _marginals(chain, fine, agreement, live, base, mu, sign, events, marginal):
             through = chain.alpha[s] + chain.beta[s]
             if c == 0 or through == -np.inf:
                 continue
-            own = chain.claims[s, 0]
-            if fine:
+            if chain.fine:
                 for n in range(3):
                     e = chain.claims[s, n]
                     marginal[e] = max(marginal[e], through)
-            else:
-                for mode in range(agreement + 1):
-                    e = mode_event(agreement, live, sign, mode, r, c)
-                    if flat[e] != DEAD:
-                        marginal[e] = through + (base[e] - base[own] + sign * (mu[e] - mu[own]))
-                if agreement == ADJACENCY:
-                    for guest in range(2):
-                        e = guest_event(live, sign, guest, r, c)
-                        if flat[e] == FORCED:
-                            marginal[e] = through
-                        elif flat[e] == LIVE:
-                            marginal[e] = through + min(base[e] + sign * mu[e], 0.0)
+                continue
+            own = chain.claims[s, 0]
+            for mode in range(kind + 1):
+                e = mode_event(live, sign, mode, r, c)
+                if flat[e] != DEAD:
+                    marginal[e] = through + (base[e] - base[own] + sign * (mu[e] - mu[own]))
+            if kind == ADJACENCY:
+                for guest in range(2):
+                    e = guest_event(live, sign, guest, r, c)
+                    if flat[e] == FORCED:
+                        marginal[e] = through
+                    elif flat[e] == LIVE:
+                        marginal[e] = through + min(_worth(prices, sign, e), 0.0)
+    return marginal
 
 
 @kernel
-def _prune_states(chain, fine, agreement, live, null, sign, other_marginal, other_value, ceiling, keep):
-    """keep[s]: does a better pair than the ceiling go through state s?  Returns how many don't."""
-    flat = live.ravel()
-    dropped = 0
+def _prune_states(chain, live, null, other_marginal, other_value, ceiling):
+    """(states,): does a pair better than the ceiling go through the state?  And through how many none goes."""
+    keep = np.zeros(len(chain.alpha), np.bool_)
     keep[0] = True
+    dropped = 0
     for r in range(1, len(chain.first) - 1):
         for s in range(chain.first[r], chain.first[r + 1]):
             other = other_value
             alive = True
             if chain.position[s] == 0:
                 alive = null[r] != DEAD
-            elif fine:
+            elif chain.fine:
                 for n in range(3):
                     if chain.claims[s, n] != 0:
                         other = min(other, other_marginal[chain.claims[s, n]])
             else:
-                alive = False
-                for mode in range(agreement + 1):
-                    alive |= flat[mode_event(agreement, live, sign, mode, r, chain.position[s])] != DEAD
+                alive = live_modes(live, chain.sign, r, chain.position[s]) > 0
             keep[s] = alive and chain.alpha[s] + chain.beta[s] + other > ceiling
             if not keep[s]:
                 dropped += 1
                 if chain.position[s] == 0:
                     null[r] = DEAD
-    return dropped
+    return keep, dropped
 
 
 @kernel
 def _search(problem, live, incumbent, x, y):
     """Repair (x, y), improve it by links that live and were ever chosen, and keep it if it is the best pair so far."""
-    repair(problem.agreement, problem.cost, x, y)
+    repair(problem.agreement, x, y)
     cells = np.zeros((len(x) * len(y), 2), np.int64)
     count = 0
     for i in range(1, len(x)):
@@ -217,53 +211,60 @@ def _search(problem, live, incumbent, x, y):
                 if alive:
                     cells[count, 0], cells[count, 1] = i, j
                     count += 1
-    improve(problem.theta, problem.omega, problem.agreement, problem.cost, x, y, cells[:count], problem.worst)
-    score, magnitude = pair_score(problem.theta, problem.omega, problem.agreement, problem.cost, x, y)
+    improve(problem, x, y, cells[:count])
+    score, ceiling = score_and_ceiling(problem, x, y)
     figures = incumbent.figures
     if score > figures[SCORE]:
-        figures[SCORE] = score
-        figures[CEILING] = score + problem.tolerance * magnitude
+        figures[SCORE], figures[CEILING], figures[PAUSE] = score, ceiling, 1
         for i in range(len(x)):
             incumbent.x[i] = x[i]
         for j in range(len(y)):
             incumbent.y[j] = y[j]
-        figures[PAUSE] = 1
     else:
         figures[PAUSE] = min(LONGEST_PAUSE, 2 * figures[PAUSE])
     figures[UNTIL_SEARCH] = figures[PAUSE]
 
 
 @kernel
-def _prune(problem, node, chain_x, chain_y, fine, base, value_x, value_y, ceiling, events):
+def _prune(node, chains, prices, values, ceiling, events):
     """Kill events whose two max-marginals sum to the ceiling or less, as no better pair has them, and states likewise.
 
     Returns the chains, the live events, and whether the chains have changed: they are only packed again when it pays.
     """
-    agreement, live, mu = problem.agreement, node.live, node.mu.ravel()
-    flat, cells = live.ravel(), live.shape[1] * live.shape[2]
-    marginal_x, marginal_y = np.zeros(len(flat)), np.zeros(len(flat))
-    _marginals(chain_x, fine, agreement, live, base, mu, 1.0, events, marginal_x)
-    _marginals(chain_y, fine, agreement, live, base, mu, -1.0, events, marginal_y)
+    (chain_x, chain_y), (value_x, value_y), live = chains, values, node.live
+    flat, shared = live.ravel(), shared_events(live)
+    marginal_x, marginal_y = _marginals(chain_x, live, prices, events), _marginals(chain_y, live, prices, events)
     kept = 0
     for e in events:
         from_x, from_y = marginal_x[e], marginal_y[e]
-        if agreement == DISAGREEMENT and e >= cells:  # a link on its own: the other chain has no say
-            if e < 2 * cells:
+        if e >= shared:  # a link on its own: the other chain has no say
+            if e < 2 * shared:
                 from_y = value_y
             else:
                 from_x = value_x
         if from_x + from_y <= ceiling:
             flat[e] = DEAD
-            base[e] = -np.inf
+            prices.base[e] = -np.inf
         else:
             events[kept] = e
             kept += 1
-    keep_x, keep_y = np.zeros(len(chain_x.alpha), np.bool_), np.zeros(len(chain_y.alpha), np.bool_)
-    dropped = _prune_states(chain_x, fine, agreement, live, node.null_x, 1.0, marginal_y, value_y, ceiling, keep_x)
-    dropped += _prune_states(chain_y, fine, agreement, live, node.null_y, -1.0, marginal_x, value_x, ceiling, keep_y)
-    if dropped > 0.05 * (len(keep_x) + len(keep_y)):
-        return shrink(chain_x, keep_x), shrink(chain_y, keep_y), events[:kept], True
-    return chain_x, chain_y, events[:kept], False
+    keep_x, dropped_x = _prune_states(chain_x, live, node.null_x, marginal_y, value_y, ceiling)
+    keep_y, dropped_y = _prune_states(chain_y, live, node.null_y, marginal_x, value_x, ceiling)
+    if dropped_x + dropped_y > 0.05 * (len(keep_x) + len(keep_y)):
+        return (shrink(chain_x, keep_x), shrink(chain_y, keep_y)), events[:kept], True
+    return chains, events[:kept], False
+
+
+@kernel
+def _refine(problem, node, chains):
+    """Fine chains, if they have no more moves than the coarse ones had before pruning; else the chains as they are."""
+    theta, omega, live = problem.theta, problem.omega, node.live
+    first_x = fine_states(theta, live, node.null_x, 1.0)
+    first_y = fine_states(omega, live, node.null_y, -1.0)
+    I, J = len(theta), len(omega)
+    if number_of_moves(first_x) + number_of_moves(first_y) > I * J * (I + J) + 1:
+        return chains
+    return fine_chain(theta, live, node.null_x, 1.0, first_x), fine_chain(omega, live, node.null_y, -1.0, first_y)
 
 
 @kernel
@@ -273,39 +274,32 @@ def descend(problem, node, incumbent, iterations):
     Prunes the node's events on the way, leaves it the multipliers of its lowest bound, and lowers figures[BOUND] to that
     bound.  Returns True when the node holds nothing better than the incumbent.
     """
-    theta, omega, agreement = problem.theta, problem.omega, problem.agreement
     live, figures = node.live, incumbent.figures
-    mu, average = node.mu.ravel(), node.average.ravel()
     base, events = _bases(problem, live)
-    shared = live.size if agreement != DISAGREEMENT else live.shape[1] * live.shape[2]
-    momentum, best_mu = np.zeros(live.size), np.zeros(live.size)
-    chain_x = coarse_chain(theta, agreement, live, node.null_x, 1.0)
-    chain_y = coarse_chain(omega, agreement, live, node.null_y, -1.0)
-    path_x, path_y = np.zeros(theta.shape[0] + 1, np.int64), np.zeros(omega.shape[0] + 1, np.int64)
+    mu, momentum, average = node.mu.ravel(), np.zeros(live.size), node.average.ravel()
+    prices = Prices(base, mu, momentum, average)
+    best_mu = np.zeros(live.size)
+    shared = shared_events(live)
+    chains = (
+        coarse_chain(problem.theta, live, node.null_x, 1.0),
+        coarse_chain(problem.omega, live, node.null_y, -1.0),
+    )
+    path_x, path_y = np.zeros(len(incumbent.x), np.int64), np.zeros(len(incumbent.y), np.int64)
     x, y = np.zeros(len(path_x), np.int64), np.zeros(len(path_y), np.int64)
     lowest = np.inf
-    fine, changed = False, True
+    changed = True
     for t in range(iterations):
-        if changed and not fine and agreement == ADJACENCY:
-            counts_x = fine_rows(theta, agreement, live, node.null_x, 1.0)
-            counts_y = fine_rows(omega, agreement, live, node.null_y, -1.0)
-            size = 0
-            for r in range(1, len(counts_x)):
-                size += counts_x[r - 1] * counts_x[r]
-            for r in range(1, len(counts_y)):
-                size += counts_y[r - 1] * counts_y[r]
-            if size <= problem.fine_moves:
-                chain_x = fine_chain(theta, agreement, live, node.null_x, 1.0, counts_x)
-                chain_y = fine_chain(omega, agreement, live, node.null_y, -1.0, counts_y)
+        if changed and not chains[0].fine and kind_of(live) == ADJACENCY:
+            chains = _refine(problem, node, chains)
+            if chains[0].fine:
                 figures[GAMMA] = 1.0
-                fine = True
         changed = False
         figures[ITERATIONS] += 1
         for e in events:
             momentum[e] *= MOMENTUM
             average[e] *= FORGET
-        value_x = _solve(chain_x, fine, agreement, live, base, mu, 1.0, path_x, momentum, average)
-        value_y = _solve(chain_y, fine, agreement, live, base, mu, -1.0, path_y, momentum, average)
+        value_x = _solve(chains[0], live, prices, path_x)
+        value_y = _solve(chains[1], live, prices, path_y)
         value = value_x + value_y
         figures[STALL] += 1
         if value < lowest:
@@ -318,10 +312,10 @@ def descend(problem, node, incumbent, iterations):
             figures[STALL] = 0
         if value > figures[CEILING]:
             for i in range(1, len(x)):
-                x[i] = chain_x.position[path_x[i]]
+                x[i] = chains[0].position[path_x[i]]
                 incumbent.seen[i, x[i]] = True
             for j in range(1, len(y)):
-                y[j] = chain_y.position[path_y[j]]
+                y[j] = chains[1].position[path_y[j]]
                 incumbent.seen[y[j], j] = True
             figures[UNTIL_SEARCH] -= 1
             if figures[UNTIL_SEARCH] <= 0:
@@ -331,9 +325,7 @@ def descend(problem, node, incumbent, iterations):
             figures[BOUND] = min(figures[BOUND], lowest)
             return True
         if t == 0 or (t + 1) % PRUNE_EVERY == 0:
-            chain_x, chain_y, events, changed = _prune(
-                problem, node, chain_x, chain_y, fine, base, value_x, value_y, figures[CEILING], events
-            )
+            chains, events, changed = _prune(node, chains, prices, (value_x, value_y), figures[CEILING], events)
         # without a good pair yet, a huge gap must not blow the multipliers up
         gap = min(value - max(figures[SCORE], problem.floor), max(100.0, abs(value)))
         norm = 0.0

@@ -20,50 +20,40 @@ rows contradict each other.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.bidirectional.search import FULL
-
-DEAD, LIVE, FORCED = 0, 1, 2
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bidirectional.records import DEAD, DISAGREEMENT, FORCED, FULL, LIVE, Chain
 
 
-class Chain(NamedTuple):
-    """Row 0 is the start, row r has the states first[r]:first[r + 1].  State s is position[s] of the direction's own states
-    (0: NULL) and claims the events claims[s] (0: none).  moves[block[r] + a * n + b] is the potential from the a-th state
-    of row r - 1 to the b-th of the n states of row r: one flat array, so that inner loops are dense.
-
-    earned[s]: what state s gets for its claims; alpha[s], beta[s]: best value of a path up to s, and of what follows it.
-    """
-
-    first: np.ndarray
-    position: np.ndarray
-    block: np.ndarray
-    moves: np.ndarray
-    claims: np.ndarray
-    earned: np.ndarray
-    alpha: np.ndarray
-    beta: np.ndarray
+@leaf
+def kind_of(live):
+    """The kind of agreement that has these events: FULL has E0 alone, DISAGREEMENT two more, ADJACENCY four."""
+    return live.shape[0] // 2
 
 
-@kernel
-def mode_kind(agreement, sign, mode):
-    """The kind of event that is the mode-th mode (0..agreement) of the forward (sign 1) or reverse (sign -1) chain."""
+@leaf
+def shared_events(live):
+    """How many events both chains must claim alike: they come first, and a link on its own is none of them."""
+    return live.shape[1] * live.shape[2] if kind_of(live) == DISAGREEMENT else live.size
+
+
+@leaf
+def mode_kind(live, sign, mode):
+    """The kind of event that is the mode-th mode (0..kind of agreement) of the forward (sign 1) or reverse (-1) chain."""
     if mode == 0:
         return 0
-    return mode if sign > 0 else mode + agreement
+    return mode if sign > 0 else mode + kind_of(live)
 
 
-@kernel
-def mode_event(agreement, live, sign, mode, row, position):
+@leaf
+def mode_event(live, sign, mode, row, position):
     """Flat index of the event that a link of this chain, at `row` to `position`, claims by its mode."""
     i, j = (row, position) if sign > 0 else (position, row)
-    return (mode_kind(agreement, sign, mode) * live.shape[1] + i) * live.shape[2] + j
+    return (mode_kind(live, sign, mode) * live.shape[1] + i) * live.shape[2] + j
 
 
-@kernel
+@leaf
 def guest_event(live, sign, guest, row, position):
     """Flat index of the event by which it hosts the other chain's link from position - 1 (guest 0) or + 1 (guest 1)."""
     beside = position + 2 * guest - 1
@@ -72,68 +62,83 @@ def guest_event(live, sign, guest, row, position):
     return ((2 - guest) * live.shape[1] + beside) * live.shape[2] + row
 
 
+@leaf
+def live_modes(live, sign, row, position):
+    """How many modes the link has that live."""
+    i, j = (row, position) if sign > 0 else (position, row)
+    count = 0
+    for mode in range(kind_of(live) + 1):
+        count += live[mode_kind(live, sign, mode), i, j] != DEAD
+    return count
+
+
+@leaf
+def number_of_moves(first):
+    """From every state of a row to every state of the next."""
+    moves = 0
+    for r in range(1, len(first) - 1):
+        moves += (first[r] - first[r - 1]) * (first[r + 1] - first[r])
+    return moves
+
+
 @kernel
-def coarse_chain(potentials, agreement, live, null, sign):
+def _new_chain(sign, fine, first, position, moves, claims):
+    n = first[-1]
+    return Chain(sign, fine, first, position, moves, claims, np.zeros(n), np.zeros(n), np.zeros(n))
+
+
+@kernel
+def coarse_chain(potentials, live, null, sign):
     """One state for NULL (where null[row] lives) and for each link that has a live mode.
 
     Full agreement gives no position twice, so that two neighbouring rows never share one.
     """
     rows, width = potentials.shape[0], potentials.shape[1]
-    flat = live.ravel()
-    first, block = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)
-    position = np.zeros(1 + rows * width, np.int64)
+    full = kind_of(live) == FULL
+    first, position = np.zeros(rows + 2, np.int64), np.zeros(1 + rows * width, np.int64)
     first[1] = 1
     for r in range(1, rows + 1):
         s = first[r]
         if null[r] != DEAD:
-            position[s] = 0
             s += 1
         for c in range(1, width):
-            alive = False
-            for mode in range(agreement + 1):
-                alive |= flat[mode_event(agreement, live, sign, mode, r, c)] != DEAD
-            if alive:
+            if live_modes(live, sign, r, c) > 0:
                 position[s] = c
                 s += 1
         first[r + 1] = s
-        block[r + 1] = block[r] + (first[r] - first[r - 1]) * (s - first[r])
-    moves = np.empty(block[rows + 1])
+    moves = np.empty(number_of_moves(first))
+    at = 0
     for r in range(1, rows + 1):
-        at = block[r]
         for a in range(first[r - 1], first[r]):
             for b in range(first[r], first[r + 1]):
                 moves[at] = potentials[r - 1, position[a], position[b]]
-                if agreement == FULL and position[a] == position[b] and position[a] != 0:
+                if full and position[a] == position[b] and position[a] != 0:
                     moves[at] = -np.inf
                 at += 1
-    n = first[-1]
-    claims = np.zeros((n, 3), np.int64)
-    return Chain(first, position, block, moves, claims, np.zeros(n), np.zeros(n), np.zeros(n))
+    return _new_chain(sign, False, first, position, moves, np.zeros((first[-1], 3), np.int64))
 
 
 @kernel
-def fine_rows(potentials, agreement, live, null, sign):
-    """How many states each row of `fine_chain` has."""
+def fine_states(potentials, live, null, sign):
+    """`first` of a fine chain: where the states of each row begin."""
     rows, width = potentials.shape[0], potentials.shape[1]
     flat = live.ravel()
-    counts = np.zeros(rows + 1, np.int64)
-    counts[0] = 1
+    first = np.zeros(rows + 2, np.int64)
+    first[1] = 1
     for r in range(1, rows + 1):
-        counts[r] = null[r] != DEAD
+        first[r + 1] = first[r] + (null[r] != DEAD)
         for c in range(1, width):
-            states = 0
-            for mode in range(agreement + 1):
-                states += flat[mode_event(agreement, live, sign, mode, r, c)] != DEAD
+            states = live_modes(live, sign, r, c)
             for guest in range(2):
                 if flat[guest_event(live, sign, guest, r, c)] == LIVE:
                     states *= 2
-            counts[r] += states
-    return counts
+            first[r + 1] += states
+    return first
 
 
 @kernel
-def fine_chain(potentials, agreement, live, null, sign, counts):
-    """ADJACENCY: one state for NULL and for each link with one mode and a choice of guests; counts as from `fine_rows`.
+def fine_chain(potentials, live, null, sign, first):
+    """ADJACENCY: one state for NULL and for each link with one mode and a choice of guests; first as from `fine_states`.
 
     A state says which links of the other chain land on its row (`hosts`: its own position in mode 0, and its guests).  So
     a move from a to b contradicts itself, and is forbidden, where both rows host the same link, where b's partner
@@ -142,11 +147,6 @@ def fine_chain(potentials, agreement, live, null, sign, counts):
     """
     rows, width = potentials.shape[0], potentials.shape[1]
     flat = live.ravel()
-    first, block = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)
-    for r in range(rows + 1):
-        first[r + 1] = first[r] + counts[r]
-        if r > 0:
-            block[r + 1] = block[r] + counts[r - 1] * counts[r]
     n = first[-1]
     position, modes = np.zeros(n, np.int64), np.zeros(n, np.int64)
     hosts, claims = np.zeros((n, 3), np.int64), np.zeros((n, 3), np.int64)
@@ -155,8 +155,8 @@ def fine_chain(potentials, agreement, live, null, sign, counts):
         if null[r] != DEAD:
             s += 1
         for c in range(1, width):
-            for mode in range(agreement + 1):
-                own = mode_event(agreement, live, sign, mode, r, c)
+            for mode in range(kind_of(live) + 1):
+                own = mode_event(live, sign, mode, r, c)
                 if flat[own] == DEAD:
                     continue
                 for choice in range(4):
@@ -174,19 +174,19 @@ def fine_chain(potentials, agreement, live, null, sign, counts):
                             hosts[s, 1 + guest] = c + 2 * guest - 1
                             claims[s, 1 + guest] = guest_event(live, sign, guest, r, c)
                     s += 1
-    moves = np.empty(block[rows + 1])
+    moves = np.empty(number_of_moves(first))
+    at = 0
     for r in range(1, rows + 1):
-        at = block[r]
         for a in range(first[r - 1], first[r]):
             for b in range(first[r], first[r + 1]):
                 moves[at] = potentials[r - 1, position[a], position[b]]
                 if _contradict(position[a], modes[a], hosts[a], position[b], modes[b], hosts[b]):
                     moves[at] = -np.inf
                 at += 1
-    return Chain(first, position, block, moves, claims, np.zeros(n), np.zeros(n), np.zeros(n))
+    return _new_chain(sign, True, first, position, moves, claims)
 
 
-@kernel
+@leaf
 def _contradict(position, mode, hosts, next_position, next_mode, next_hosts):
     hosted_before = hosted_after = False
     for a in range(3):
@@ -203,37 +203,30 @@ def _contradict(position, mode, hosts, next_position, next_mode, next_hosts):
 @kernel
 def shrink(chain, keep):
     """The chain without the states s whose keep[s] is False."""
-    first, position, block, moves, claims = chain.first, chain.position, chain.block, chain.moves, chain.claims
-    rows = len(first) - 2
+    old, rows = chain.first, len(chain.first) - 2
     kept = 0
-    for s in range(first[rows + 1]):
+    for s in range(old[-1]):
         kept += keep[s]
-    new_first, new_block = np.zeros(rows + 2, np.int64), np.zeros(rows + 2, np.int64)
-    new_position, new_claims = np.zeros(kept, np.int64), np.zeros((kept, 3), np.int64)
+    first, position, claims = np.zeros(rows + 2, np.int64), np.zeros(kept, np.int64), np.zeros((kept, 3), np.int64)
     s = 0
     for r in range(rows + 1):
-        for old in range(first[r], first[r + 1]):
-            if keep[old]:
-                new_position[s] = position[old]
+        for a in range(old[r], old[r + 1]):
+            if keep[a]:
+                position[s] = chain.position[a]
                 for n in range(3):
-                    new_claims[s, n] = claims[old, n]
+                    claims[s, n] = chain.claims[a, n]
                 s += 1
-        new_first[r + 1] = s
-        if r > 0:
-            new_block[r + 1] = new_block[r] + (new_first[r] - new_first[r - 1]) * (s - new_first[r])
-    new_moves = np.empty(new_block[rows + 1])
-    to = 0
+        first[r + 1] = s
+    moves = np.empty(number_of_moves(first))
+    at = to = 0
     for r in range(1, rows + 1):
-        at = block[r]
-        for a in range(first[r - 1], first[r]):
-            for b in range(first[r], first[r + 1]):
+        for a in range(old[r - 1], old[r]):
+            for b in range(old[r], old[r + 1]):
                 if keep[a] and keep[b]:
-                    new_moves[to] = moves[at]
+                    moves[to] = chain.moves[at]
                     to += 1
                 at += 1
-    return Chain(
-        new_first, new_position, new_block, new_moves, new_claims, np.zeros(kept), np.zeros(kept), np.zeros(kept)
-    )
+    return _new_chain(chain.sign, chain.fine, first, position, moves, claims)
 
 
 @kernel
@@ -242,15 +235,15 @@ def viterbi(chain, path):
 
     No back-pointers: the best predecessor is looked up again along the one path that is wanted.
     """
-    first, block, moves, earned, alpha = chain.first, chain.block, chain.moves, chain.earned, chain.alpha
+    first, moves, earned, alpha = chain.first, chain.moves, chain.earned, chain.alpha
     rows = len(first) - 2
     alpha[0] = 0.0
+    at = 0
     for r in range(1, rows + 1):
         low, n = first[r], first[r + 1] - first[r]
         here = alpha[low : low + n]
         for b in range(n):
             here[b] = -np.inf
-        at = block[r]
         for a in range(first[r - 1], first[r]):
             value = alpha[a]
             move = moves[at : at + n]
@@ -265,10 +258,12 @@ def viterbi(chain, path):
             best, state = alpha[s], s
     if state < 0:
         return best
+    block = len(moves)
     for r in range(rows, 0, -1):
         path[r] = state
         n = first[r + 1] - first[r]
-        at = block[r] + state - first[r]
+        block -= (first[r] - first[r - 1]) * n
+        at = block + state - first[r]
         highest, before = -np.inf, -1
         for a in range(first[r - 1], first[r]):
             if alpha[a] + moves[at] > highest:
@@ -281,7 +276,7 @@ def viterbi(chain, path):
 @kernel
 def backward(chain):
     """Fill beta, so that alpha[s] + beta[s] is the value of the best path through s, its max-marginal."""
-    first, block, moves, earned, beta = chain.first, chain.block, chain.moves, chain.earned, chain.beta
+    first, moves, earned, beta = chain.first, chain.moves, chain.earned, chain.beta
     rows = len(first) - 2
     widest = 0
     for r in range(rows + 1):
@@ -289,11 +284,13 @@ def backward(chain):
     follow = np.empty(widest)
     for s in range(first[rows], first[rows + 1]):
         beta[s] = 0.0
+    block = len(moves)
     for r in range(rows, 0, -1):
         low, n = first[r], first[r + 1] - first[r]
         for b in range(n):
             follow[b] = earned[low + b] + beta[low + b]
-        at = block[r]
+        block -= (first[r] - first[r - 1]) * n
+        at = block
         for a in range(first[r - 1], first[r]):
             # four running maxima: none has to wait for the one before it
             m0 = m1 = m2 = m3 = -np.inf

@@ -11,66 +11,70 @@ since the NULL at r - 1 left the position where it was.  Everything else is the 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
 
-# rows of the state that goes from row to row; its last column is that of "no link yet"
-PREDICTED, FOLLOWS_NULL, STANDING, STANDING_BEFORE = 0, 1, 2, 3
+
+class Walk(NamedTuple):
+    """What the forward pass takes from row to row.  One entry per position; `standing` has a last one: no link yet."""
+
+    log_moves: np.ndarray  # float64 (W, W)
+    predicted: np.ndarray  # float64 (W,): p(b), if row r is a link
+    follows_null: np.ndarray  # float64 (W,): the same, if row r - 1 is a NULL
+    standing: np.ndarray  # float64 (W + 1,): q of row r - 1
+    standing_before: np.ndarray  # float64 (W + 1,): q of row r - 2
 
 
 @kernel
-def _begin(first):
-    width = len(first)
-    state = np.zeros((4, width + 1))
+def _begin(chain):
+    width = len(chain.first)
+    log_moves = np.empty((width, width))
+    for a in range(width):
+        for b in range(width):
+            log_moves[a, b] = np.log(np.float64(chain.moves[a, b]))
+    walk = Walk(log_moves, np.zeros(width), np.zeros(width), np.zeros(width + 1), np.zeros(width + 1))
     for b in range(width):
-        state[PREDICTED, b] = first[b]
-    state[STANDING, width] = state[STANDING_BEFORE, width] = 1.0
-    return state
+        walk.predicted[b] = chain.first[b]
+    walk.standing[width] = walk.standing_before[width] = 1.0
+    return walk
 
 
 @kernel
-def _logs(table):
-    logs = np.empty(table.shape)
-    for a in range(table.shape[0]):
-        for b in range(table.shape[1]):
-            logs[a, b] = np.log(np.float64(table[a, b]))
-    return logs
-
-
-@kernel
-def _fill_row(r, emission, null_emission, null, table, log_table, first, last, state, moves):
-    """moves (W + 1, W + 1), [position before, position]: log p of the moves into row r; takes `state` to the next row."""
+def _fill_row(chain, walk, r, row):
+    """row (W + 1, W + 1), [position before, position]: log p of the moves into row r; the walk goes on to the next."""
+    emission, null, last = chain.emission, chain.null, chain.last
+    log_moves, predicted, follows_null, standing, standing_before = walk
     rows, width = emission.shape
-    predicted, follows_null = state[PREDICTED], state[FOLLOWS_NULL]
-    standing, standing_before = state[STANDING], state[STANDING_BEFORE]
     for b in range(width):
         follows_null[b] = predicted[b]
     if r > 0:
         for b in range(width):
-            predicted[b] = standing[width] * first[b]
+            predicted[b] = standing[width] * chain.first[b]
         for a in range(width):
             for b in range(width):
-                predicted[b] += standing[a] * table[a, b]
-    skipped = null * null_emission[r]
+                predicted[b] += standing[a] * chain.moves[a, b]
+    skipped = null * chain.null_emission[r]
     at_end = 0.0  # what ending with NULL after NULL costs
     if r == rows - 1:
         for a in range(width):
             at_end += (standing_before[a] + standing_before[width] / width) * last[a]
         at_end = np.log(at_end)
-    moves[0, 0] = np.log(skipped) + at_end
+    row[0, 0] = np.log(skipped) + at_end
     for b in range(width):
         here = np.log((1.0 - null) * emission[r, b])
         if r == rows - 1:
             here += np.log(last[b])
-        moves[0, b + 1] = here + np.log(follows_null[b])
-        moves[1, b + 1] = here
+        row[0, b + 1] = here + np.log(follows_null[b])
+        row[1, b + 1] = here
     for a in range(width, 0, -1):  # row 1 holds `here` until its own turn
-        moves[a, 0] = np.log(skipped)
+        row[a, 0] = np.log(skipped)
         if r == rows - 1:
-            moves[a, 0] += np.log(last[a - 1])
+            row[a, 0] += np.log(last[a - 1])
         for b in range(width):
-            moves[a, b + 1] = moves[1, b + 1] + log_table[a - 1, b]
+            row[a, b + 1] = row[1, b + 1] + log_moves[a - 1, b]
     total = skipped * standing[width]
     for b in range(width + 1):
         standing_before[b] = standing[b]
@@ -84,39 +88,33 @@ def _fill_row(r, emission, null_emission, null, table, log_table, first, last, s
 
 
 @kernel
-def chain_potentials(emission, null_emission, null, table, first, last):
-    """log p of each move (R, W + 1, W + 1), [row, position before, position], state 0 being NULL and the start.
-
-    `emission` (R, W) and `null_emission` (R,) are probabilities of row r's word; `table` (W, W) those of moves, `first` (W,)
-    of first positions; `last` (W,) weighs the last position.
-    """
-    rows, width = emission.shape
+def chain_potentials(chain):
+    """log p of each move (R, W + 1, W + 1), [row, position before, position], state 0 being NULL and the start."""
+    rows, width = chain.emission.shape
     potentials = np.empty((rows, width + 1, width + 1))
-    log_table = _logs(table)
-    state = _begin(first)
+    walk = _begin(chain)
     for r in range(rows):
-        _fill_row(r, emission, null_emission, null, table, log_table, first, last, state, potentials[r])
+        _fill_row(chain, walk, r, potentials[r])
     return potentials
 
 
 @kernel
-def chain_best(emission, null_emission, null, table, first, last, path):
+def chain_best(chain, path):
     """Best path of the same chain, and its value, without room for all potentials: path (R + 1,), path[0] = 0 the start."""
-    rows, width = emission.shape
-    log_table = _logs(table)
-    state = _begin(first)
-    moves = np.empty((width + 1, width + 1))
+    rows, width = chain.emission.shape
+    walk = _begin(chain)
+    row = np.empty((width + 1, width + 1))
     alpha, before = np.full(width + 1, -np.inf), np.empty(width + 1)
     alpha[0] = 0.0
     origin = np.zeros((rows, width + 1), np.int16)
     for r in range(rows):
-        _fill_row(r, emission, null_emission, null, table, log_table, first, last, state, moves)
+        _fill_row(chain, walk, r, row)
         for b in range(width + 1):
             before[b], alpha[b] = alpha[b], -np.inf
         for a in range(width + 1):
             for b in range(width + 1):
-                if before[a] + moves[a, b] > alpha[b]:
-                    alpha[b] = before[a] + moves[a, b]
+                if before[a] + row[a, b] > alpha[b]:
+                    alpha[b] = before[a] + row[a, b]
                     origin[r, b] = a
     best = 0
     for b in range(width + 1):
@@ -130,14 +128,13 @@ def chain_best(emission, null_emission, null, table, first, last, path):
 
 
 @kernel
-def chain_score(emission, null_emission, null, table, first, last, path):
+def chain_score(chain, path):
     """What a path of the same chain is worth."""
-    rows, width = emission.shape
-    log_table = _logs(table)
-    state = _begin(first)
-    moves = np.empty((width + 1, width + 1))
+    rows, width = chain.emission.shape
+    walk = _begin(chain)
+    row = np.empty((width + 1, width + 1))
     score = 0.0
     for r in range(rows):
-        _fill_row(r, emission, null_emission, null, table, log_table, first, last, state, moves)
-        score += moves[path[r], path[r + 1]]
+        _fill_row(chain, walk, r, row)
+        score += row[path[r], path[r + 1]]
     return score

@@ -1,142 +1,160 @@
 """Feasible pairs of alignments: their score, repair of pairs that are not, and local search.
 
 An alignment of one direction is kept with its start: `x` (I + 1,), x[0] = 0 the start, x[i] = j in 1..J or 0 for NULL;
-`y` (J + 1,) likewise.  What the two owe each other is told by `agreement` and `cost`:
-
-FULL          x_i = j if and only if y_j = i
-DISAGREEMENT  a link that the other direction lacks costs `cost`
-ADJACENCY     |y_j - i| <= 1 for every x_i = j and |x_i - j| <= 1 for every y_j = i; each that is off by one costs `cost`
+`y` (J + 1,) likewise.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL
 
-FULL, DISAGREEMENT, ADJACENCY = 0, 1, 2
-
+TOLERANCE = 1e-11  # of the sum of a score's absolute terms: a bound this near the score proves it
 SWEEPS = 10  # of local search at most; it stops earlier when nothing moves
 
 
-@kernel
-def link_cost(agreement, cost, position, answer):
+@leaf
+def link_cost(agreement, position, answer):
     """What the link at `position` costs when the other direction links its partner to `answer` (0: NULL)."""
     if answer == position:
         return 0.0
-    if agreement == DISAGREEMENT:
-        return cost
-    if agreement == ADJACENCY and answer != 0 and abs(answer - position) == 1:
-        return cost
+    if agreement.kind == DISAGREEMENT:
+        return agreement.cost
+    if agreement.kind == ADJACENCY and answer != 0 and abs(answer - position) == 1:
+        return agreement.cost
     return -np.inf
 
 
 @kernel
-def pair_score(theta, omega, agreement, cost, x, y):
+def penalties(agreement, side, other):
+    """What all links of one side cost."""
+    total = 0.0
+    for n in range(1, len(side)):
+        if side[n] != 0:
+            total += link_cost(agreement, n, other[side[n]])
+    return total
+
+
+@kernel
+def pair_score(problem, x, y):
     """f(x) + g(y) + h(x, y) from the potentials as they were given, -inf where the pair is not allowed; and the sum of the
     absolute values of its terms, which says how exactly the score can be known."""
     score = magnitude = 0.0
-    for i in range(1, len(x)):
-        term = theta[i - 1, x[i - 1], x[i]]
-        if x[i] != 0:
-            term += link_cost(agreement, cost, i, y[x[i]])
-        score += term
-        magnitude += abs(term)
-    for j in range(1, len(y)):
-        term = omega[j - 1, y[j - 1], y[j]]
-        if y[j] != 0:
-            term += link_cost(agreement, cost, j, x[y[j]])
-        score += term
-        magnitude += abs(term)
+    for potentials, side, other in ((problem.theta, x, y), (problem.omega, y, x)):
+        for n in range(1, len(side)):
+            term = potentials[n - 1, side[n - 1], side[n]]
+            if side[n] != 0:
+                term += link_cost(problem.agreement, n, other[side[n]])
+            score += term
+            magnitude += abs(term)
     return score, magnitude
 
 
 @kernel
-def repair(agreement, cost, x, y):
+def score_and_ceiling(problem, x, y):
+    """The score, and its ceiling: a bound at or below that proves that no pair is better.
+
+    An impossible pair scores -inf, and its ceiling is below all finite scores.
+    """
+    score, magnitude = pair_score(problem, x, y)
+    return score, score + TOLERANCE * magnitude if score > -np.inf else problem.floor
+
+
+@kernel
+def repair(agreement, x, y):
     """Delete links that the other direction does not allow until the pair is feasible (for FULL: the intersection)."""
     changed = True
     while changed:
         changed = False
-        for i in range(1, len(x)):
-            if x[i] != 0 and link_cost(agreement, cost, i, y[x[i]]) == -np.inf:
-                x[i] = 0
-                changed = True
-        for j in range(1, len(y)):
-            if y[j] != 0 and link_cost(agreement, cost, j, x[y[j]]) == -np.inf:
-                y[j] = 0
-                changed = True
+        for side, other in ((x, y), (y, x)):
+            for n in range(1, len(side)):
+                if side[n] != 0 and link_cost(agreement, n, other[side[n]]) == -np.inf:
+                    side[n] = 0
+                    changed = True
 
 
-@kernel
-def _note(listed, stamp, tick, index, last):
-    """Put `index` on the list (its length is listed[0]) unless it is there already or outside 1..last."""
-    if 1 <= index <= last and stamp[index] != tick:
-        stamp[index] = tick
+class Attempt(NamedTuple):
+    """One attempt of local search: what it changes, and which terms of the score that may touch."""
+
+    change: (
+        np.ndarray
+    )  # int64 (4, 2): x[change[n, 0]] = change[n, 1] for n in (0, 1), y[...] for n in (2, 3); 0: no change
+    noted: np.ndarray  # int64 (4, 32): moves of x, links of x, moves of y, links of y; noted[n, 0] of them from 1 on
+    stamps: np.ndarray  # int64 (4, 1 + longer side): attempt that noted a position last; stamps[0, 0] counts attempts
+
+
+@leaf
+def _note(attempt, n, position, last):
+    """Put the position on the n-th list unless it is there already or outside 1..last."""
+    stamp, tick = attempt.stamps[n], attempt.stamps[0, 0]
+    if 1 <= position <= last and stamp[position] != tick:
+        listed = attempt.noted[n]
+        stamp[position] = tick
         listed[0] += 1
-        listed[listed[0]] = index
+        listed[listed[0]] = position
 
 
-@kernel
-def _note_change(side, other, position, value, noted, stamps, tick, first):
+@leaf
+def _note_change(attempt, first, side, other, position, value):
     """Note each term of the score that side[position] = value may change.
 
-    noted[0], noted[1]: moves and links of x, noted[2], noted[3] those of y; `first` is 0 or 2, where this side's begin.
+    This side's lists are `first` (0 or 2) and the one after it.
     """
     last, other_last = len(side) - 1, len(other) - 1
-    _note(noted[first], stamps[first], tick, position, last)
-    _note(noted[first], stamps[first], tick, position + 1, last)
-    _note(noted[first + 1], stamps[first + 1], tick, position, last)
+    _note(attempt, first, position, last)
+    _note(attempt, first, position + 1, last)
+    _note(attempt, first + 1, position, last)
     for partner in (side[position], value):
         if partner != 0:
             for near in range(partner - 1, partner + 2):
-                _note(noted[3 - first], stamps[3 - first], tick, near, other_last)
+                _note(attempt, 3 - first, near, other_last)
 
 
-@kernel
-def _local_score(theta, omega, agreement, cost, x, y, noted, worst):
-    """Sum of the noted terms; a potential of -inf counts `worst`, so that a pair can climb out of it."""
-    score = 0.0
-    for n in range(1, noted[0, 0] + 1):
-        i = noted[0, n]
-        score += max(theta[i - 1, x[i - 1], x[i]], worst)
-    for n in range(1, noted[1, 0] + 1):
-        i = noted[1, n]
-        if x[i] != 0:
-            score += link_cost(agreement, cost, i, y[x[i]])
-    for n in range(1, noted[2, 0] + 1):
-        j = noted[2, n]
-        score += max(omega[j - 1, y[j - 1], y[j]], worst)
-    for n in range(1, noted[3, 0] + 1):
-        j = noted[3, n]
-        if y[j] != 0:
-            score += link_cost(agreement, cost, j, x[y[j]])
+@leaf
+def _add_noted(score, problem, potentials, side, other, moves, links):
+    """The score and one side's noted terms; a potential of -inf counts `worst`, so that a pair can climb out of it."""
+    for n in range(1, moves[0] + 1):
+        at = moves[n]
+        score += max(potentials[at - 1, side[at - 1], side[at]], problem.worst)
+    for n in range(1, links[0] + 1):
+        at = links[n]
+        if side[at] != 0:
+            score += link_cost(problem.agreement, at, other[side[at]])
     return score
 
 
-@kernel
-def _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst):
-    """Make the changes if they raise the score: x[change[n, 0]] = change[n, 1] for n in (0, 1), and y[...] for n in (2, 3).
+@leaf
+def _local_score(problem, x, y, noted):
+    """Sum of the noted terms."""
+    score = _add_noted(0.0, problem, problem.theta, x, y, noted[0], noted[1])
+    return _add_noted(score, problem, problem.omega, y, x, noted[2], noted[3])
 
-    Position 0 stands for no change.  O(1): only the terms next to a change are added up, before and after.
-    """
-    stamps[0, 0] += 1  # positions start at 1, so that this place is free to count the attempts
-    tick = stamps[0, 0]
+
+@leaf
+def _attempt(problem, x, y, attempt):
+    """Make the changes if they raise the score.  O(1): only terms next to a change are added up, before and after."""
+    change, noted = attempt.change, attempt.noted
+    attempt.stamps[0, 0] += 1  # positions start at 1, so that this place is free
     for n in range(4):
         noted[n, 0] = 0
     for n in range(4):
         if change[n, 0] != 0:
             side, other = (x, y) if n < 2 else (y, x)
-            _note_change(side, other, change[n, 0], change[n, 1], noted, stamps, tick, n // 2 * 2)
-    before = _local_score(theta, omega, agreement, cost, x, y, noted, worst)
+            _note_change(attempt, n // 2 * 2, side, other, change[n, 0], change[n, 1])
+    before = _local_score(problem, x, y, noted)
     _exchange(x, y, change)
-    after = _local_score(theta, omega, agreement, cost, x, y, noted, worst)
+    after = _local_score(problem, x, y, noted)
     if after - before > 1e-12 * abs(before):
         return True
     _exchange(x, y, change)
     return False
 
 
-@kernel
+@leaf
 def _exchange(x, y, change):
     """Swap the changed positions' values with those in `change`: done twice, nothing has happened."""
     for n in range(4):
@@ -146,7 +164,7 @@ def _exchange(x, y, change):
             side[position], change[n, 1] = change[n, 1], side[position]
 
 
-@kernel
+@leaf
 def _plan(x, y, i, j, move, change):
     """The changes that make up one move at cell (i, j); False if it does not apply there.
 
@@ -180,20 +198,19 @@ def _plan(x, y, i, j, move, change):
 
 
 @kernel
-def improve(theta, omega, agreement, cost, x, y, cells, worst):
+def improve(problem, x, y, cells):
     """Local search over the links (i, j) in `cells`: every move of `_plan` that raises the score, until none does.
 
     The pair (x, y) must be feasible and stays so.
     """
-    change = np.zeros((4, 2), np.int64)
-    noted = np.zeros((4, 32), np.int64)
-    stamps = np.zeros((4, max(len(x), len(y))), np.int64)
-    moves = 3 if agreement == FULL else 5
+    longer = max(len(x), len(y))
+    attempt = Attempt(np.zeros((4, 2), np.int64), np.zeros((4, 32), np.int64), np.zeros((4, longer), np.int64))
+    moves = 3 if problem.agreement.kind == FULL else 5
     for _ in range(SWEEPS):
         moved = False
         for n in range(len(cells)):
             for move in range(moves):
-                if _plan(x, y, cells[n, 0], cells[n, 1], move, change):
-                    moved |= _attempt(theta, omega, agreement, cost, x, y, change, noted, stamps, worst)
+                if _plan(x, y, cells[n, 0], cells[n, 1], move, attempt.change):
+                    moved |= _attempt(problem, x, y, attempt)
         if not moved:
             break

@@ -11,28 +11,29 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.bidirectional.chains import viterbi
-from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT
+from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT
+from dovetail.kernels.bidirectional.search import score_and_ceiling
 
 
 @kernel
-def _price(chain, agreement, cost, u, sign):
+def _price(agreement, chain, u):
     """Let each link claim the cells that earn it most; cell (i, j) is named i * (J + 2) + j, and 0 is no cell."""
-    width = u.shape[1]
-    flat = u.ravel()
+    kind, cost = agreement
+    sign, width, flat = chain.sign, u.shape[1], u.ravel()
+    aside = 1 if sign > 0 else width
+    last = width - 2 if sign > 0 else u.shape[0] - 2
     for r in range(1, len(chain.first) - 1):
         for s in range(chain.first[r], chain.first[r + 1]):
             c = chain.position[s]
             if c == 0:
                 continue
             cell = r * width + c if sign > 0 else c * width + r
-            aside = 1 if sign > 0 else width
-            last = width - 2 if sign > 0 else u.shape[0] - 2
             value = sign * flat[cell]
             chain.claims[s, 0] = cell
-            if agreement == DISAGREEMENT and value < cost:
+            if kind == DISAGREEMENT and value < cost:
                 value = cost
                 chain.claims[s, 0] = 0
-            if agreement == ADJACENCY:
+            if kind == ADJACENCY:
                 for n in range(1, 3):
                     beside = 2 * n - 3
                     extra = sign * flat[cell + beside * aside] + cost
@@ -45,25 +46,25 @@ def _price(chain, agreement, cost, u, sign):
 
 
 @kernel
-def decompose(chain_x, chain_y, agreement, cost, u, x, y):
+def decompose(problem, chains, u, x, y):
     """Best alignment of each chain under u, the sum of their values, and whether (and where) their claims differ.
 
-    Returns (value, number of cells that only one of them claims, difference): difference is 1 where only the forward chain
-    claims the cell and -1 where only the reverse chain does.
+    Returns (value, ceiling of the pair, number of cells that only one of them claims, difference): difference is 1 where
+    only the forward chain claims the cell and -1 where only the reverse chain does.
     """
     difference = np.zeros(u.size, np.int64)
     value = 0.0
-    for chain, path, sign in ((chain_x, x, 1.0), (chain_y, y, -1.0)):
-        _price(chain, agreement, cost, u, sign)
+    for chain, path in ((chains[0], x), (chains[1], y)):
+        _price(problem.agreement, chain, u)
         value += viterbi(chain, path)
         if value == -np.inf:
-            return value, 0, difference
+            break
         for r in range(1, len(path)):
             for n in range(3):
-                difference[chain.claims[path[r], n]] += int(sign)
+                difference[chain.claims[path[r], n]] += int(chain.sign)
             path[r] = chain.position[path[r]]
     difference[0] = 0
     count = 0
     for cell in range(len(difference)):
         count += difference[cell] != 0
-    return value, count, difference
+    return value, score_and_ceiling(problem, x, y)[1], count, difference

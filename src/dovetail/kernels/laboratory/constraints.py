@@ -14,29 +14,29 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.bidirectional.relaxation import follows, hosts
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bidirectional.records import Problem
+from dovetail.kernels.laboratory.relaxation import Lattice, ReversePrices, follows, hosts, mirrored
 
 MOST_CONSTRAINTS = 62
 OVERFLOW = np.inf  # returned in place of a value when the entries don't fit
 
 
 class Entries(NamedTuple):
-    """Layer n is first[n]:first[n + 1].  `before`: the entry it continues; `origins`: i' of its three reverse links, -1 if
-    absent; `table`: where to find an entry by its state and counts."""
+    """Room for the same number of entries in each layer; layer n has first[n]:first[n + 1]."""
 
-    first: np.ndarray
-    state: np.ndarray
-    counts: np.ndarray
-    value: np.ndarray
-    before: np.ndarray
-    origins: np.ndarray
-    table: np.ndarray
+    first: np.ndarray  # int64 (layers + 1,)
+    state: np.ndarray  # int64 (entries,): position * settings + setting
+    counts: np.ndarray  # int64 (entries,): one bit per constraint
+    value: np.ndarray  # float64 (entries,)
+    before: np.ndarray  # int64 (entries,): the entry that it continues
+    origins: np.ndarray  # int64 (entries, 3): i' of its reverse links, -1 if absent
+    table: np.ndarray  # int64 (power of two,): where to find an entry by its state and counts
 
 
 @kernel
 def new_entries(layers, capacity):
-    """Room for `capacity` entries a layer."""
+    """Room for `capacity` entries per layer."""
     total = layers * capacity
     size = 4
     while size < 4 * capacity:
@@ -77,7 +77,7 @@ def _insert(entries, layer, state, counts, value, before, origins):
     return True
 
 
-@kernel
+@leaf
 def count_links(counts, plus, minus, here, later):
     """Counts after links that add to the constraints `plus` and take from `minus`, in a row whose own constraints are
     `here`; -1 if one of them can't come out even any more."""
@@ -90,28 +90,25 @@ def count_links(counts, plus, minus, here, later):
 
 
 class Relaxed(NamedTuple):
-    """The relaxed problem at the present multipliers.  values, turned_pi and null_rho do not know of constraints: they
-    bound what is to come.  rho, origin: prices of reverse links that name no constraint; own[i, j]: the bit of the
-    constraint (i, j), 0 if it is not put back."""
+    """The relaxed problem at the present multipliers.
 
-    theta: np.ndarray
-    omega: np.ndarray
-    cost: float
-    multipliers: np.ndarray
-    values: np.ndarray
-    turned_pi: np.ndarray
-    null_rho: np.ndarray
-    rho: np.ndarray
-    origin: np.ndarray
-    own: np.ndarray
+    The lattice and `null_rho` do not know of constraints: they bound what is to come.
+    """
+
+    problem: Problem
+    multipliers: np.ndarray  # float64 (I + 1, J): lambda
+    lattice: Lattice  # turned
+    null_rho: np.ndarray  # float64 (J + 1,): rho[0]
+    prices: ReversePrices  # of reverse links that name no constraint
+    own: np.ndarray  # int64 (I + 1, J + 1): the bit of the constraint (i, j), 0 if it is not put back
 
 
-@kernel
+@leaf
 def _option(relaxed, before, i, j):
     """Price, i' and bit of the reverse link (i, j) that names the link (before, j - 1); before = -1: the best free one."""
     if before < 0:
-        return relaxed.rho[i, j], relaxed.origin[i, j], 0
-    value = relaxed.omega[j - 1, before, i] + relaxed.multipliers[before, j - 1]
+        return relaxed.prices.rho[i, j], relaxed.prices.origin[i, j], 0
+    value = relaxed.problem.omega[j - 1, before, i] + relaxed.multipliers[before, j - 1]
     if j < relaxed.multipliers.shape[1]:
         value -= relaxed.multipliers[i, j]
     return value, before, relaxed.own[before, j - 1]
@@ -120,7 +117,7 @@ def _option(relaxed, before, i, j):
 @kernel
 def _null_layers(relaxed, entries, ceiling, best_path):
     """Entries after each choice of reverse NULLs.  False if they don't fit."""
-    I, J = relaxed.rho.shape[0] - 1, relaxed.rho.shape[1] - 1
+    I, J = relaxed.own.shape[0] - 1, relaxed.own.shape[1] - 1
     rest = best_path
     for j in range(1, J + 1):
         rest += max(0.0, relaxed.null_rho[j])
@@ -155,16 +152,19 @@ def _null_layers(relaxed, entries, ceiling, best_path):
 
 @kernel
 def _combinations(relaxed, i, j, z, found):
-    """Ways to choose the reverse links of (i, j) in setting z: rows of `found` [plus, minus, three i'], and their values."""
-    J = relaxed.rho.shape[1] - 1
-    I = relaxed.rho.shape[0] - 1
+    """Ways to choose the reverse links of (i, j) in setting z: rows of `found` [plus, minus, three i'], and their values.
+
+    NULL (j = 0) has one way: none.
+    """
+    I, J = relaxed.own.shape[0] - 1, relaxed.own.shape[1] - 1
+    cost = relaxed.problem.agreement.cost
     values = np.zeros(len(found))
     count = 1
     for n in range(5):
         found[0, n] = 0 if n < 2 else -1
-    values[0] = 0.0 if z % 3 == 0 else relaxed.cost
+    values[0] = 0.0 if z % 3 == 0 else cost
     for beside in range(-1, 2):
-        if not hosts(z, beside):
+        if j == 0 or not hosts(z, beside):
             continue
         column = j + beside
         known = count
@@ -186,22 +186,22 @@ def _combinations(relaxed, i, j, z, found):
             found[n, 3 + beside] = origin
         for n in range(count):
             found[n, 0] |= relaxed.own[i, column] if column < J else 0
-            values[n] += 0.0 if beside == 0 else relaxed.cost
+            values[n] += 0.0 if beside == 0 else cost
     return values[:count]
 
 
 @kernel
-def constrained_best(relaxed, entries, ceiling, best_path, x, settings, links):
+def constrained_best(relaxed, entries, ceiling, best_path, choice):
     """L(lambda; p), the value of the best path for which the constraints in p hold; its path, settings and reverse links.
 
     Returns (value, number of links); -inf where nothing exceeds the ceiling, OVERFLOW where the entries don't fit.
     """
-    theta, values, own = relaxed.theta, relaxed.values, relaxed.own
+    theta, values, own = relaxed.problem.theta, relaxed.lattice.values, relaxed.own
     I, J, Z = theta.shape[0], theta.shape[1] - 1, values.shape[2]
     if not _null_layers(relaxed, entries, ceiling, best_path):
         return OVERFLOW, 0
     found = np.zeros((4096, 5), np.int64)
-    here = later = 0
+    later = 0
     for i in range(1, I + 1):
         for j in range(J):
             later |= own[i, j]
@@ -216,13 +216,8 @@ def constrained_best(relaxed, entries, ceiling, best_path, x, settings, links):
             for z in range(Z if j > 0 else 1):
                 if values[i, j, z] == -np.inf:
                     continue
-                completion = relaxed.turned_pi[I + 1 - i, j, z - z % 3 + (3 - z % 3) % 3] - values[i, j, z]
-                if j == 0:
-                    for n in range(5):
-                        found[0, n] = 0 if n < 2 else -1
-                    prices = np.zeros(1)
-                else:
-                    prices = _combinations(relaxed, i, j, z, found)
+                completion = relaxed.lattice.turned_pi[I + 1 - i, j, mirrored(z)] - values[i, j, z]
+                prices = _combinations(relaxed, i, j, z, found)
                 for n in range(entries.first[layer - 1], entries.first[layer]):
                     before, z_before = entries.state[n] // Z, entries.state[n] % Z
                     if not follows(before, z_before, j, z):
@@ -238,19 +233,25 @@ def constrained_best(relaxed, entries, ceiling, best_path, x, settings, links):
     for n in range(entries.first[J + I], entries.first[J + I + 1]):
         if entries.counts[n] == 0 and entries.value[n] > best:
             best, at = entries.value[n], n
+    return best, _trace(entries, at, choice, J, Z) if at >= 0 else 0
+
+
+@kernel
+def _trace(entries, at, choice, J, Z):
+    """The path of entries that ends with the one at `at`, as a choice; returns its number of reverse links."""
+    x, settings, links = choice
     count = 0
-    if at >= 0:
-        for layer in range(J + I, 0, -1):
-            if layer > J:
-                i = layer - J
-                x[i], settings[i] = entries.state[at] // Z, entries.state[at] % Z
-                for beside in range(-1, 2):
-                    if entries.origins[at, 1 + beside] >= 0:
-                        links[count, 0], links[count, 1] = entries.origins[at, 1 + beside], i
-                        links[count, 2] = x[i] + beside
-                        count += 1
-            elif entries.origins[at, 0] >= 0:
-                links[count, 0], links[count, 1], links[count, 2] = entries.origins[at, 0], 0, layer
-                count += 1
-            at = entries.before[at]
-    return best, count
+    for layer in range(len(entries.first) - 2, 0, -1):
+        if layer > J:
+            i = layer - J
+            x[i], settings[i] = entries.state[at] // Z, entries.state[at] % Z
+            for beside in range(-1, 2):
+                if entries.origins[at, 1 + beside] >= 0:
+                    links[count, 0], links[count, 1] = entries.origins[at, 1 + beside], i
+                    links[count, 2] = x[i] + beside
+                    count += 1
+        elif entries.origins[at, 0] >= 0:
+            links[count, 0], links[count, 1], links[count, 2] = entries.origins[at, 0], 0, layer
+            count += 1
+        at = entries.before[at]
+    return count

@@ -13,17 +13,50 @@ path is a position j with a setting z of its reverse links: mode z % 3 (y_j = i,
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bidirectional.records import FULL
 
 SETTINGS = 12
 
 
+class Lattice(NamedTuple):
+    """The states of the forward path, [i, position, setting], and their values from the start and from the end.
+
+    Read from the end the rows before and after change places, so that setting z is `mirrored`.
+    """
+
+    live: np.ndarray  # bool (I + 1, J + 1, settings)
+    values: np.ndarray  # float64 (I + 1, J + 1, settings): what a state adds to its theta
+    pi: np.ndarray  # float64 (I + 1, J + 1, settings): best value of rows 1..i that ends in the state
+    turned_theta: np.ndarray  # float64 (I, J + 1, J + 1)
+    turned_values: np.ndarray  # float64 (I + 1, J + 1, settings)
+    turned_pi: np.ndarray  # float64 (I + 1, J + 1, settings)
+
+
+class ReversePrices(NamedTuple):
+    """What each reverse link is worth, and which link before it makes it so."""
+
+    rho: np.ndarray  # float64 (I + 1, J + 1)
+    origin: np.ndarray  # int64 (I + 1, J + 1): i'
+
+
+class Choice(NamedTuple):
+    """What L(lambda) chooses: a forward path with its settings, and the reverse links that it pays for."""
+
+    x: np.ndarray  # int64 (I + 1,), x[0] = 0 the start
+    settings: np.ndarray  # int64 (I + 1,)
+    links: np.ndarray  # int64 (3 I + J + 1, 3): i', i, j of reverse links, NULLs (i = 0) included; more room than links
+
+
 @kernel
-def reverse_prices(omega, multipliers, skipped, rho, origin):
+def fill_prices(omega, multipliers, skipped, prices):
     """rho[i, j] for i in 0..I, j in 1..J, and the i' behind it, over the i' for which skipped[i', j - 1] is False."""
     J, width = omega.shape[0], omega.shape[1]
+    rho, origin = prices
     for j in range(1, J + 1):
         for i in range(width):
             rho[i, j] = -np.inf
@@ -40,7 +73,7 @@ def reverse_prices(omega, multipliers, skipped, rho, origin):
                 rho[i, j] -= multipliers[i, j]
 
 
-@kernel
+@leaf
 def hosts(z, beside):
     """Does a link in setting z host the reverse link of position + beside, beside in (-1, 0, 1)?"""
     if beside == 0:
@@ -48,7 +81,13 @@ def hosts(z, beside):
     return z // 3 % 2 == 1 if beside < 0 else z >= 6
 
 
-@kernel
+@leaf
+def mirrored(z):
+    """Setting z as seen from the end of the chain: the rows before and after change places, so modes 1 and 2 do."""
+    return z - z % 3 + (3 - z % 3) % 3
+
+
+@leaf
 def follows(before, z_before, j, z):
     """May (i, j) in setting z follow (i - 1, before) in setting z_before?  The transition set N of Figure 5.
 
@@ -61,8 +100,9 @@ def follows(before, z_before, j, z):
 
 
 @kernel
-def setting_values(rho, cost, live, values):
+def _fill_values(lattice, rho, cost):
     """values[i, j, z]: what link (i, j) in setting z adds to its theta, by its reverse links and the cost of off-by-ones."""
+    live, values = lattice.live, lattice.values
     I, J, Z = live.shape[0] - 1, live.shape[1] - 1, live.shape[2]
     for i in range(1, I + 1):
         for z in range(Z):
@@ -106,7 +146,7 @@ def _summarise(row, freely, classes):
 
 
 @kernel
-def chart(theta, values, pi):
+def _chart(theta, values, pi):
     """pi[i, j, z]: best value of rows 1..i that ends with x_i = j in setting z (Figures 3 and 5).  O(I J (J + settings))."""
     I, width, Z = theta.shape[0], theta.shape[1], values.shape[2]
     freely, jump = np.full(width, -np.inf), np.empty(width)
@@ -143,30 +183,47 @@ def chart(theta, values, pi):
 
 
 @kernel
-def reversed_theta(theta):
-    """Potentials of the forward chain read from its end: the chart over them, modes 1 and 2 swapped, is the backward one."""
-    I, width = theta.shape[0], theta.shape[1]
-    turned = np.zeros(theta.shape)
+def new_lattice(problem):
+    """All states that do not reach beyond the edges live."""
+    I, width = problem.theta.shape[0], problem.theta.shape[1]
+    shape = (I + 1, width, 1 if problem.agreement.kind == FULL else SETTINGS)
+    turned_theta = np.zeros(problem.theta.shape)
     for i in range(1, I):
         for before in range(width):
             for j in range(width):
-                turned[i, before, j] = theta[I - i, j, before]
-    return turned
+                turned_theta[i, before, j] = problem.theta[I - i, j, before]
+    lattice = Lattice(
+        np.ones(shape, np.bool_),
+        np.full(shape, -np.inf),
+        np.zeros(shape),
+        turned_theta,
+        np.zeros(shape),
+        np.zeros(shape),
+    )
+    _fill_values(lattice, np.zeros((I + 1, width)), problem.agreement.cost)
+    live, values = lattice.live.ravel(), lattice.values.ravel()
+    for n in range(len(live)):
+        live[n] = values[n] > -np.inf
+    return lattice
 
 
 @kernel
-def reversed_settings(values, turned):
+def turn(lattice):
+    """The chart from the end of the chain."""
+    values, turned = lattice.values, lattice.turned_values
     I = values.shape[0] - 1
     for i in range(1, I + 1):
         for j in range(values.shape[1]):
             for z in range(values.shape[2]):
-                turned[I + 1 - i, j, z - z % 3 + (3 - z % 3) % 3] = values[i, j, z]
+                turned[I + 1 - i, j, mirrored(z)] = values[i, j, z]
+    _chart(lattice.turned_theta, turned, lattice.turned_pi)
 
 
 @kernel
-def trace(theta, pi, x, settings):
+def _trace(theta, pi, choice):
     """The path behind the best value of the last row, which is returned (-inf: there is none)."""
     I, width, Z = theta.shape[0], theta.shape[1], pi.shape[2]
+    x, settings = choice.x, choice.settings
     best = -np.inf
     for j in range(width):
         for z in range(Z):
@@ -185,8 +242,9 @@ def trace(theta, pi, x, settings):
 
 
 @kernel
-def reverse_links(x, settings, rho, origin, links):
-    """Rows (i', i, j) of the reverse links that L(lambda) chooses, NULLs (i = 0) included; returns their number."""
+def _choose_links(choice, prices):
+    """The reverse links that the path needs, and NULLs that pay; returns their number."""
+    (x, settings, links), (rho, origin) = choice, prices
     count = 0
     for j in range(1, rho.shape[1]):
         if rho[0, j] > 0.0:
@@ -200,6 +258,19 @@ def reverse_links(x, settings, rho, origin, links):
                     links[count, 0], links[count, 1], links[count, 2] = origin[i, j], i, j
                     count += 1
     return count
+
+
+@kernel
+def relax(problem, multipliers, lattice, prices, choice):
+    """The choice behind L(lambda): the value of its path, and the number of its reverse links.
+
+    L(lambda) is that value and what the reverse NULLs among the links add, which no path pays for.
+    """
+    fill_prices(problem.omega, multipliers, np.zeros(multipliers.shape, np.bool_), prices)
+    _fill_values(lattice, prices.rho, problem.agreement.cost)
+    _chart(problem.theta, lattice.values, lattice.pi)
+    path = _trace(problem.theta, lattice.pi, choice)
+    return path, _choose_links(choice, prices)
 
 
 @kernel
@@ -227,15 +298,20 @@ def step(links, count, rate, multipliers, violated, y):
 
 
 @kernel
-def prune_settings(pi, turned_pi, values, constant, ceiling, live):
-    """Kill states whose max-marginal is the ceiling or less (Lemma 1, for states); returns how many live."""
+def prune(lattice, constant, ceiling):
+    """Kill states whose max-marginal is the ceiling or less (Lemma 1, for states); returns how many live.
+
+    `constant` is what L(lambda) has besides the path's value.
+    """
+    turn(lattice)
+    live, values, pi, turned_pi = lattice.live, lattice.values, lattice.pi, lattice.turned_pi
     I, Z = values.shape[0] - 1, values.shape[2]
     alive = 0
     for i in range(1, I + 1):
         for j in range(values.shape[1]):
             for z in range(Z):
                 if live[i, j, z]:
-                    turned = turned_pi[I + 1 - i, j, z - z % 3 + (3 - z % 3) % 3]
+                    turned = turned_pi[I + 1 - i, j, mirrored(z)]
                     if values[i, j, z] == -np.inf or pi[i, j, z] + (turned - values[i, j, z]) + constant <= ceiling:
                         live[i, j, z] = False
                     else:

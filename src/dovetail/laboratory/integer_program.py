@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
+from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL
+from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL, Agreement, Problem
+from dovetail.kernels.bidirectional.search import score_and_ceiling
 
 
-def integer_program(problem: BidirectionalProblem, budget: Budget) -> Outcome:
+def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
     """Flow variables for each chain's moves, binary variables for links, and rows that tie the links together.
 
     What HiGHS calls optimal is taken as proved, which is true within its tolerances (about 1e-6).
@@ -20,13 +21,13 @@ def integer_program(problem: BidirectionalProblem, budget: Budget) -> Outcome:
     highspy = _highspy()
     program = _Program()
     forward, backward = program.add_chain(problem.theta), program.add_chain(problem.omega)
-    program.tie(forward, backward.T, problem.agreement, problem.cost)
+    program.tie(forward, backward.T, problem.agreement)
 
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
     solver.setOptionValue("mip_rel_gap", 0.0)
     solver.setOptionValue("mip_abs_gap", 0.0)
-    if budget.seconds is not None:
+    if budget.time_limit is not None:
         solver.setOptionValue("time_limit", max(0.01, budget.seconds_left()))
     solver.passModel(program.model(highspy))
     solver.run()
@@ -34,15 +35,15 @@ def integer_program(problem: BidirectionalProblem, budget: Budget) -> Outcome:
     x, y = np.zeros(len(problem.theta) + 1, np.int64), np.zeros(len(problem.omega) + 1, np.int64)
     nodes = max(0, int(info.mip_node_count))
     if status == highspy.HighsModelStatus.kInfeasible:
-        return problem.outcome(x, y, -math.inf, nodes)
+        return BidirectionalMap.of(problem, x, y, -math.inf, nodes)
     if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
         values = np.array(solver.getSolution().col_value)
         x[1:] = _positions(values[forward])
         y[1:] = _positions(values[backward])
     if status == highspy.HighsModelStatus.kOptimal:
-        return problem.outcome(x, y, problem.score(x, y)[0], nodes)
+        return BidirectionalMap.of(problem, x, y, score_and_ceiling(problem, x, y)[0], nodes)
     bound = float(info.mip_dual_bound)
-    return problem.outcome(x, y, bound if math.isfinite(bound) else _easy_bound(problem), nodes)
+    return BidirectionalMap.of(problem, x, y, bound if math.isfinite(bound) else _easy_bound(problem), nodes)
 
 
 def _highspy() -> Any:
@@ -62,7 +63,7 @@ def _positions(links: np.ndarray) -> np.ndarray:
     return np.where(chosen.any(1), chosen.argmax(1) + 1, 0)
 
 
-def _easy_bound(problem: BidirectionalProblem) -> float:
+def _easy_bound(problem: Problem) -> float:
     """Each word its best move: for a solver that was stopped before it had any bound."""
     return float(sum(array.max((1, 2)).sum() for array in (problem.theta, problem.omega)))
 
@@ -116,18 +117,19 @@ class _Program:
             before = flow
         return links
 
-    def tie(self, x: np.ndarray, y: np.ndarray, agreement: int, cost: float) -> None:
+    def tie(self, x: np.ndarray, y: np.ndarray, agreement: Agreement) -> None:
         """What the links x(i, j) and y(i, j) owe each other."""
-        if agreement == FULL:
+        kind, cost = agreement
+        if kind == FULL:
             self.add_rows(0.0, 0.0, (x.ravel(), 1.0), (y.ravel(), -1.0))
             return
-        if agreement == DISAGREEMENT:
+        if kind == DISAGREEMENT:
             both = self.add_columns(np.zeros(x.shape)).ravel()
             for links in (x.ravel(), y.ravel()):
                 alone = self.add_columns(np.full(links.shape, cost))
                 self.add_rows(0.0, 0.0, (links, 1.0), (both, -1.0), (alone, -1.0))
             return
-        assert agreement == ADJACENCY
+        assert kind == ADJACENCY
         same = self.add_columns(np.zeros(x.shape))
         for links, others, axis in ((x, y, 0), (y, x, 1)):
             up, down = self.add_columns(np.full((2, *x.shape), cost))

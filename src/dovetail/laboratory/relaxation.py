@@ -8,28 +8,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.decoding.bidirectional_problem import BidirectionalProblem, Budget, Outcome
+from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional.constraints import (
+from dovetail.kernels.bidirectional.records import DISAGREEMENT, Problem
+from dovetail.kernels.bidirectional.search import improve, repair, score_and_ceiling
+from dovetail.kernels.laboratory.constraints import (
     MOST_CONSTRAINTS,
     OVERFLOW,
     Relaxed,
     constrained_best,
     new_entries,
 )
-from dovetail.kernels.bidirectional.relaxation import (
-    SETTINGS,
-    chart,
-    prune_settings,
-    reverse_links,
-    reverse_prices,
-    reversed_settings,
-    reversed_theta,
-    setting_values,
+from dovetail.kernels.laboratory.relaxation import (
+    Choice,
+    ReversePrices,
+    fill_prices,
+    new_lattice,
+    prune,
+    relax,
     step,
-    trace,
+    turn,
 )
-from dovetail.kernels.bidirectional.search import DISAGREEMENT, FULL, improve, repair
 
 # section 8 of the paper
 ITERATIONS = 400
@@ -39,30 +38,29 @@ CONSTRAINTS_AT_A_TIME = 5
 CONSTRAIN_EVERY = 25
 
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
-LIVELY = (
-    20  # misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
-)
+# misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
+LIVELY = 20
 
 
-def relaxation(problem: BidirectionalProblem, budget: Budget) -> Outcome:
+def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
     """Subgradient descent on L(lambda): Figure 3 for full agreement, Figure 5 for adjacency."""
     search = _Relaxation(problem)
     search.descend(budget, budget.iterations or ITERATIONS)
-    return search.outcome()
+    return search.result()
 
 
-def relaxation_with_constraints(problem: BidirectionalProblem, budget: Budget) -> Outcome:
+def solve_with_constraints(problem: Problem, budget: Budget) -> BidirectionalMap:
     """The same with pruning; if that leaves a gap, as long again with the most violated constraints put back (Figure 6)."""
     search = _Relaxation(problem)
     iterations = budget.iterations or 2 * ITERATIONS
-    search.descend(budget, iterations - iterations // 2, prune=True)
-    search.descend(budget, iterations // 2, prune=True, constrain=True)
-    return search.outcome()
+    search.descend(budget, iterations - iterations // 2, pruning=True)
+    search.descend(budget, iterations // 2, pruning=True, constrained=True)
+    return search.result()
 
 
 class Step(NamedTuple):
     """Where a descent stands: the lowest bound, the best score by the greedy search and by the intersection of the two
-    alignments alone, and the share of the lattice that is left."""
+    alignments alone, and the fraction of the lattice that is left."""
 
     bound: float
     score: float
@@ -70,26 +68,26 @@ class Step(NamedTuple):
     left: float
 
 
-def trace_relaxation(problem: BidirectionalProblem, iterations: int = ITERATIONS) -> list[Step]:
+def trace_relaxation(problem: Problem, iterations: int = ITERATIONS) -> list[Step]:
     """The relaxation with pruning, iteration by iteration until it has its proof: Figure 7."""
     search = _Relaxation(problem)
     steps: list[Step] = []
 
     def watch() -> None:
-        x, y = search.x.copy(), search.y.copy()
-        repair(problem.agreement, problem.cost, x, y)
-        intersection = max(problem.score(x, y)[0], steps[-1].intersection if steps else -math.inf)
+        x, y = search.choice.x.copy(), search.y.copy()
+        repair(problem.agreement, x, y)
+        intersection = max(score_and_ceiling(problem, x, y)[0], steps[-1].intersection if steps else -math.inf)
         steps.append(Step(search.bound, search.score, intersection, search.alive / search.states))
 
-    search.descend(Budget(), iterations, prune=True, watch=watch)
+    search.descend(Budget(), iterations, pruning=True, watch=watch)
     return steps
 
 
 class _Relaxation:
     """Multipliers, the states still alive, the best pair and the best bound so far."""
 
-    def __init__(self, problem: BidirectionalProblem) -> None:
-        if problem.agreement == DISAGREEMENT:
+    def __init__(self, problem: Problem) -> None:
+        if problem.agreement.kind == DISAGREEMENT:
             raise InputError(
                 "the paper's relaxation has no penalty for disagreement",
                 remedy="Use method 'exact', 'dual-decomposition' or 'integer'.",
@@ -97,24 +95,20 @@ class _Relaxation:
         self.problem = problem
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = _first_multipliers(problem.omega)
-        self.rho, self.origin = np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64)
-        shape = (I + 1, J + 1, 1 if problem.agreement == FULL else SETTINGS)
-        self.live = np.ones(shape, np.bool_)
-        self.values, self.pi = np.full(shape, -math.inf), np.zeros(shape)
-        setting_values(self.rho, problem.cost, self.live, self.values)
-        self.live = self.values > -math.inf
-        self.alive = self.states = np.count_nonzero(self.live)
+        self.prices = ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
+        self.lattice = new_lattice(problem)
+        self.alive = self.states = np.count_nonzero(self.lattice.live)
         self.constant = 0.0
-        self.turned_theta = reversed_theta(problem.theta)
-        self.turned_values, self.turned_pi = np.zeros(shape), np.zeros(shape)
-        self.x, self.y, self.settings = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64), np.zeros(I + 1, np.int64)
-        self.links = np.zeros((3 * I + J + 1, 3), np.int64)
+        self.choice = Choice(
+            np.zeros(I + 1, np.int64), np.zeros(I + 1, np.int64), np.zeros((3 * I + J + 1, 3), np.int64)
+        )
+        self.y = np.zeros(J + 1, np.int64)
         self.violated = np.zeros((I + 1, J), np.int64)
         self.own = np.zeros((I + 1, J + 1), np.int64)  # each constraint put back has a bit of its own
         self.constraints = 0
         self.seen = np.zeros((I + 1, J + 1), np.bool_)
-        self.best_x, self.best_y = self.x.copy(), self.y.copy()
-        self.score, self.ceiling = problem.score(self.best_x, self.best_y)
+        self.best = self.choice.x.copy(), self.y.copy()
+        self.score, self.ceiling = score_and_ceiling(problem, *self.best)
         self.bound = math.inf
         self.iterations = 0
         self.misses = 0  # iterations after which L(lambda) had risen: each makes the steps smaller
@@ -128,16 +122,16 @@ class _Relaxation:
         self,
         budget: Budget,
         iterations: int,
-        prune: bool = False,
-        constrain: bool = False,
+        pruning: bool = False,
+        constrained: bool = False,
         watch: Callable[[], None] | None = None,
     ) -> None:
         pruned_at = math.inf
         last = self.iterations + iterations
         while self.iterations < last and not self.done and (budget.iterations_left(0) or self.iterations == 0):
-            if constrain and (last - self.iterations - iterations) % CONSTRAIN_EVERY == 0:
+            if constrained and (last - self.iterations - iterations) % CONSTRAIN_EVERY == 0:
                 self.put_back()
-            value, count = self.solve(constrained=constrain)
+            value, count = self.solve(constrained)
             self.iterations += 1
             if value == OVERFLOW:
                 return
@@ -147,43 +141,28 @@ class _Relaxation:
             self.last_value = value
             if value == -math.inf:  # nothing better than the best pair is left
                 return
-            disagreements = step(self.links, count, RATE**self.misses, self.multipliers, self.violated, self.y)
+            disagreements = step(self.choice.links, count, RATE**self.misses, self.multipliers, self.violated, self.y)
             if disagreements == 0 or self.iterations % GREEDY_EVERY == 1:
                 self.greedy()
-            if prune and self.bound - self.score < 0.9 * pruned_at:
+            if pruning and self.bound - self.score < 0.9 * pruned_at:
                 pruned_at = self.bound - self.score
-                self.prune()
+                self.alive = prune(self.lattice, self.constant, self.ceiling)
             if watch is not None:
                 watch()
 
     def solve(self, constrained: bool) -> tuple[float, int]:
-        """L(lambda) or L(lambda; p), its path in x and settings, and its reverse links: links[:count]."""
-        theta, omega, cost = self.problem.theta, self.problem.omega, self.problem.cost
-        reverse_prices(omega, self.multipliers, np.zeros(self.multipliers.shape, np.bool_), self.rho, self.origin)
-        setting_values(self.rho, cost, self.live, self.values)
-        chart(theta, self.values, self.pi)
-        path = float(trace(theta, self.pi, self.x, self.settings))
-        self.constant = float(np.maximum(self.rho[0, 1:], 0.0).sum()) - float(self.multipliers[0, 0])
+        """L(lambda) or L(lambda; p), and how many reverse links it has; they and its path are in `choice`."""
+        problem, lattice, prices, choice = self.problem, self.lattice, self.prices, self.choice
+        path, count = relax(problem, self.multipliers, lattice, prices, choice)
+        self.constant = float(np.maximum(prices.rho[0, 1:], 0.0).sum()) - float(self.multipliers[0, 0])
         if not constrained or path == -math.inf:
-            return path + self.constant, int(reverse_links(self.x, self.settings, self.rho, self.origin, self.links))
-        self.turn()
-        null_rho = self.rho[0].copy()
-        reverse_prices(omega, self.multipliers, self.own[:, :-1] != 0, self.rho, self.origin)
-        relaxed = Relaxed(
-            theta, omega, cost, self.multipliers, self.values, self.turned_pi, null_rho, self.rho, self.origin, self.own
-        )
-        entries = new_entries(len(self.x) + len(self.y) - 1, ENTRIES)
-        value, count = constrained_best(relaxed, entries, self.ceiling, path, self.x, self.settings, self.links)
-        return float(value), int(count)
-
-    def turn(self) -> None:
-        """The chart from the end of the chain."""
-        reversed_settings(self.values, self.turned_values)
-        chart(self.turned_theta, self.turned_values, self.turned_pi)
-
-    def prune(self) -> None:
-        self.turn()
-        self.alive = prune_settings(self.pi, self.turned_pi, self.values, self.constant, self.ceiling, self.live)
+            return path + self.constant, count
+        turn(lattice)
+        null_rho = prices.rho[0].copy()
+        fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
+        relaxed = Relaxed(problem, self.multipliers, lattice, null_rho, prices, self.own)
+        entries = new_entries(len(choice.x) + len(self.y) - 1, ENTRIES)
+        return constrained_best(relaxed, entries, self.ceiling, path, choice)
 
     def put_back(self) -> None:
         """The constraints that were violated most often since the last time."""
@@ -198,21 +177,19 @@ class _Relaxation:
 
     def greedy(self) -> None:
         """Section 6.2: what both directions have, then the best changes until none raises the score."""
-        x, y = self.x.copy(), self.y.copy()
+        x, y = self.choice.x.copy(), self.y.copy()
         rows, columns = np.flatnonzero(x), np.flatnonzero(y)
         self.seen[rows, x[rows]] = True
         self.seen[y[columns], columns] = True
-        theta, omega, agreement, cost, _ = self.problem
-        repair(agreement, cost, x, y)
-        cells = np.argwhere(self.seen)
-        improve(theta, omega, agreement, cost, x, y, cells, self.problem.worst)
-        score, ceiling = self.problem.score(x, y)
+        repair(self.problem.agreement, x, y)
+        improve(self.problem, x, y, np.argwhere(self.seen))
+        score, ceiling = score_and_ceiling(self.problem, x, y)
         if score > self.score:
-            self.best_x, self.best_y, self.score, self.ceiling = x, y, score, ceiling
+            self.best, self.score, self.ceiling = (x, y), score, ceiling
 
-    def outcome(self) -> Outcome:
+    def result(self) -> BidirectionalMap:
         pruned = 1.0 - self.alive / self.states
-        return self.problem.outcome(self.best_x, self.best_y, self.bound, self.iterations, self.constraints, pruned)
+        return BidirectionalMap.of(self.problem, *self.best, self.bound, self.iterations, self.constraints, pruned)
 
 
 def _first_multipliers(omega: np.ndarray) -> np.ndarray:

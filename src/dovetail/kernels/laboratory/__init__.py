@@ -1,0 +1,1 @@
+"""Kernels of the laboratory: the papers' own slower methods."""
