@@ -23,8 +23,8 @@ import numpy as np
 from dovetail import Aligner, Alignments, Bitext, evaluate
 from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map
 from dovetail.decoding.bidirectional_decoder import piece_potentials
-from dovetail.decoding.bidirectional_problem import BidirectionalProblem
-from dovetail.decoding.bidirectional_relaxation import trace_relaxation
+from dovetail.decoding.bidirectional_problem import checked_problem
+from dovetail.laboratory.relaxation import trace_relaxation
 from dovetail.uses.phrases import evaluate_phrases
 from fertility import load
 
@@ -194,7 +194,7 @@ def figure7(arguments: argparse.Namespace) -> Iterator[str]:
     curves = np.zeros((len(chosen), 4, arguments.iterations))
     for curve, (theta, omega) in zip(curves, problems(aligner, bitext, chosen), strict=True):
         best = bidirectional_map(theta, omega, arguments.adjacency, time_limit=arguments.seconds).score
-        problem = BidirectionalProblem.check(theta, omega, arguments.adjacency, None)
+        problem = checked_problem(theta, omega, arguments.adjacency)
         steps = np.array(trace_relaxation(problem, arguments.iterations)).T
         steps[:3] -= best
         curve[:, : steps.shape[1]] = steps

@@ -18,10 +18,11 @@ from dovetail import Aligner, Bitext, write_alignments
 from dovetail.bitext.windows import cut
 from dovetail.cli import dovetail
 from dovetail.decoding import bidirectional_decoder
-from dovetail.decoding.bidirectional import METHODS, bidirectional_map
+from dovetail.decoding.bidirectional import bidirectional_map, methods
 from dovetail.decoding.bidirectional_decoder import DETAILS, Bidirectional, _shares, piece_potentials
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
+from dovetail.kernels.bidirectional.records import HMMChain
 from dovetail.recipes import BIDIRECTIONAL, Options
 
 DEMO = [
@@ -91,7 +92,7 @@ def chains(draw):
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     null = draw(st.sampled_from([0.05, 0.2, 0.9]))
     emission, nulls = random.random((R, W)).astype(np.float32), random.random(R).astype(np.float32)
-    return emission, nulls, null, chances(random, W, W), chances(random, W), chances(random, W)
+    return HMMChain(emission, nulls, null, chances(random, W, W), chances(random, W), chances(random, W))
 
 
 # what it is given
@@ -100,7 +101,7 @@ def chains(draw):
 @settings(max_examples=60, deadline=None)
 @given(chains())
 def test_potentials_are_the_hmms_with_what_follows_a_null_in_expectation(chain):
-    found, slow = chain_potentials(*chain), naive.potentials(*chain)
+    found, slow = chain_potentials(chain), naive.potentials(*chain)
     assert found[1:] == pytest.approx(slow[1:], abs=1e-4)
     assert found[0, 0] == pytest.approx(slow[0, 0], abs=1e-4)  # row 0 begins at the start, state 0
 
@@ -114,26 +115,27 @@ def test_a_path_without_null_is_worth_its_probability(chain, seed):
     log_p = np.log(first[path[0] - 1]) + np.log(last[path[-1] - 1])
     log_p += sum(np.log((1 - null) * emission[r, path[r] - 1]) for r in range(R))
     log_p += sum(np.log(table[path[r - 1] - 1, path[r] - 1]) for r in range(1, R))
-    assert chain_score(*chain, np.concatenate(([0], path))) == pytest.approx(log_p, abs=1e-4)
+    assert chain_score(chain, np.concatenate(([0], path))) == pytest.approx(log_p, abs=1e-4)
 
 
 @settings(max_examples=30, deadline=None)
 @given(chains())
 def test_the_best_path_without_written_out_potentials_is_the_one_with_them(chain):
-    potentials = chain_potentials(*chain)
+    potentials = chain_potentials(chain)
     path = np.zeros(len(potentials) + 1, np.int64)
-    value = chain_best(*chain, path)
+    value = chain_best(chain, path)
     alpha = potentials[0, 0]
     for moves in potentials[1:]:
         alpha = (alpha[:, None] + moves).max(0)
     assert value == pytest.approx(alpha.max())
-    assert chain_score(*chain, path) == pytest.approx(value)
+    assert chain_score(chain, path) == pytest.approx(value)
 
 
 def test_an_impossible_word_makes_no_nan():
     random = np.random.default_rng(1)
     emission, nulls = np.zeros((3, 2), np.float32), np.zeros(3, np.float32)
-    found = chain_potentials(emission, nulls, 0.2, chances(random, 2, 2), chances(random, 2), np.ones(2, np.float32))
+    moves, first = chances(random, 2, 2), chances(random, 2)
+    found = chain_potentials(HMMChain(emission, nulls, 0.2, moves, first, np.ones(2, np.float32)))
     assert not np.isnan(found).any()
 
 
@@ -255,7 +257,7 @@ def test_a_piece_too_large_to_search_says_so(trained, monkeypatch, agreement):
     restored(aligner)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name != "integer"])
+@pytest.mark.parametrize("method", [name for name in methods if name != "integer"])
 def test_no_method_of_the_papers_certifies_less_than_the_best(trained, method):
     aligner = trained("hmm-agreement")
     best = restored(aligner).details["score"]
@@ -281,7 +283,7 @@ def test_models_without_chains_are_refused_with_a_remedy():
 
 
 def test_the_options_name_what_there_is():
-    assert set(BIDIRECTIONAL["bidirectional_method"]) == set(METHODS)
+    assert set(BIDIRECTIONAL["bidirectional_method"]) == set(methods)
     assert Bidirectional.of(Options()).settings == Bidirectional().settings
     for change, said in (
         ({"bidirectional_method": "magic"}, "'magic'.*relaxation"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_bidirectional as naive
-from dovetail.decoding.bidirectional import METHODS, bidirectional_map
+from dovetail.decoding.bidirectional import bidirectional_map, methods
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, improve, pair_score, repair
+from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL, Agreement, Problem
+from dovetail.kernels.bidirectional.search import improve, pair_score, repair
 
 AGREEMENTS = [
     {},
@@ -80,7 +82,7 @@ def test_exact_finds_the_enumerated_optimum_and_proves_it(pair, agreement, itera
 
 
 @settings(max_examples=60, deadline=None)
-@given(instances(), st.sampled_from(AGREEMENTS), st.sampled_from([m for m in METHODS if m not in ("exact", "integer")]))
+@given(instances(), st.sampled_from(AGREEMENTS), st.sampled_from([m for m in methods if m not in ("exact", "integer")]))
 def test_no_method_bounds_below_the_optimum_or_certifies_less(pair, agreement, method):
     if "disagreement" in agreement and method.startswith("relaxation"):
         return
@@ -156,7 +158,7 @@ def test_dual_decomposition_combines_what_does_not_converge():
     assert all(either.forward[i] == j and either.backward[j] == i for i, j in both.links)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", methods)
 @pytest.mark.parametrize("adjacency", [None, -1.0])
 def test_an_impossible_problem_is_proved_impossible(method, adjacency):
     """No NULLs, one source word and four target words: at most three can lean on it, and with full agreement one."""
@@ -189,7 +191,7 @@ def test_where_all_pairs_are_equally_good_one_is_proved_at_once(agreement):
 
 
 @pytest.mark.parametrize(("I", "J"), [(0, 0), (0, 3), (3, 0)])
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", methods)
 def test_an_empty_sentence_leaves_all_words_of_the_other_unlinked(I, J, method):
     theta, omega = potentials(1, I, J)
     found = bidirectional_map(theta, omega, method=method)
@@ -235,7 +237,7 @@ def test_hugely_negative_potentials_work_like_minus_infinity(agreement):
 
 
 @pytest.mark.parametrize("agreement", [{}, {"adjacency": -0.5}, {"disagreement": -6.0}], ids=str)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", methods)
 def test_a_budget_returns_a_feasible_pair_and_a_finite_bound(agreement, method):
     if "disagreement" in agreement and method.startswith("relaxation"):
         return
@@ -311,26 +313,39 @@ def test_a_missing_solver_is_named_with_its_remedy(monkeypatch):
         bidirectional_map(*potentials(0, 2, 2), method="integer")
 
 
+def test_the_papers_methods_are_imported_only_when_asked_for():
+    code = """
+import sys, numpy
+from dovetail.decoding.bidirectional import bidirectional_map, methods
+bidirectional_map(numpy.zeros((1, 2, 2)), numpy.zeros((1, 2, 2)))
+assert "relaxation" in methods and methods.descriptions["relaxation"]
+assert not any(name.startswith(("dovetail.laboratory", "dovetail.kernels.laboratory")) for name in sys.modules)
+methods["relaxation"]
+assert "dovetail.laboratory.relaxation" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     instances(), st.sampled_from([(FULL, {}), (ADJACENCY, {"adjacency": -0.5}), (DISAGREEMENT, {"disagreement": -0.5})])
 )
 def test_repair_makes_any_pair_feasible_and_local_search_never_lowers_it(pair, chosen):
-    agreement, penalties = chosen
+    kind, penalties = chosen
     theta, omega = pair
     I, J = len(theta), len(omega)
-    cost = sum(penalties.values())
     random = np.random.default_rng(I * 7 + J)
     free = [np.where(array > -np.inf, array, -50.0) for array in pair]
+    problem = Problem(*free, Agreement(kind, float(sum(penalties.values()))), -np.inf, -np.inf)
     x = np.concatenate(([0], random.integers(0, J + 1, I)))
     y = np.concatenate(([0], random.integers(0, I + 1, J)))
-    repair(agreement, cost, x, y)
-    before, magnitude = pair_score(*free, agreement, cost, x, y)
+    repair(problem.agreement, x, y)
+    before, magnitude = pair_score(problem, x, y)
     assert close(before, naive.score(*free, tuple(x[1:] - 1), tuple(y[1:] - 1), **penalties))
     assert abs(before) <= magnitude < np.inf
     cells = np.argwhere(np.ones((I, J))) + 1
-    improve(*free, agreement, cost, x, y, cells, -np.inf)
-    after, _ = pair_score(*free, agreement, cost, x, y)
+    improve(problem, x, y, cells)
+    after, _ = pair_score(problem, x, y)
     assert after >= before - 1e-9
     assert close(after, naive.score(*free, tuple(x[1:] - 1), tuple(y[1:] - 1), **penalties))
 

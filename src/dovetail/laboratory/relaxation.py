@@ -22,11 +22,10 @@ from dovetail.kernels.laboratory.constraints import (
 from dovetail.kernels.laboratory.relaxation import (
     Choice,
     ReversePrices,
-    best_path,
-    choose_links,
     fill_prices,
     new_lattice,
     prune,
+    relax,
     step,
     turn,
 )
@@ -154,10 +153,10 @@ class _Relaxation:
     def solve(self, constrained: bool) -> tuple[float, int]:
         """L(lambda) or L(lambda; p), and how many reverse links it has; they and its path are in `choice`."""
         problem, lattice, prices, choice = self.problem, self.lattice, self.prices, self.choice
-        path = best_path(problem, self.multipliers, lattice, prices, choice)
+        path, count = relax(problem, self.multipliers, lattice, prices, choice)
         self.constant = float(np.maximum(prices.rho[0, 1:], 0.0).sum()) - float(self.multipliers[0, 0])
         if not constrained or path == -math.inf:
-            return path + self.constant, choose_links(choice, prices)
+            return path + self.constant, count
         turn(lattice)
         null_rho = prices.rho[0].copy()
         fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)

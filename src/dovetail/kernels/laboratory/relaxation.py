@@ -242,16 +242,7 @@ def _trace(theta, pi, choice):
 
 
 @kernel
-def best_path(problem, multipliers, lattice, prices, choice):
-    """The path of L(lambda), and its value: L(lambda) is that and what reverse NULLs add, which no path pays for."""
-    fill_prices(problem.omega, multipliers, np.zeros(multipliers.shape, np.bool_), prices)
-    _fill_values(lattice, prices.rho, problem.agreement.cost)
-    _chart(problem.theta, lattice.values, lattice.pi)
-    return _trace(problem.theta, lattice.pi, choice)
-
-
-@kernel
-def choose_links(choice, prices):
+def _choose_links(choice, prices):
     """The reverse links that the path needs, and NULLs that pay; returns their number."""
     (x, settings, links), (rho, origin) = choice, prices
     count = 0
@@ -267,6 +258,19 @@ def choose_links(choice, prices):
                     links[count, 0], links[count, 1], links[count, 2] = origin[i, j], i, j
                     count += 1
     return count
+
+
+@kernel
+def relax(problem, multipliers, lattice, prices, choice):
+    """The choice behind L(lambda): the value of its path, and the number of its reverse links.
+
+    L(lambda) is that value and what the reverse NULLs among the links add, which no path pays for.
+    """
+    fill_prices(problem.omega, multipliers, np.zeros(multipliers.shape, np.bool_), prices)
+    _fill_values(lattice, prices.rho, problem.agreement.cost)
+    _chart(problem.theta, lattice.values, lattice.pi)
+    path = _trace(problem.theta, lattice.pi, choice)
+    return path, _choose_links(choice, prices)
 
 
 @kernel
