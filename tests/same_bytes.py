@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dovetail import Aligner, Bitext, InputError, read_bitext
+from dovetail import Aligner, Alignments, Bitext, InputError, read_bitext
 from dovetail.decoding.decoders import decoders
 from dovetail.recipes import recipes
 
@@ -84,11 +84,7 @@ def digest(*arrays: np.ndarray) -> str:
     return found.hexdigest()[:16]
 
 
-def hashes(aligner: Aligner, bitext: Bitext) -> dict[str, str]:
-    try:
-        result = aligner.align(bitext)
-    except InputError:
-        return {"refused": "yes"}
+def hashes(result: Alignments) -> dict[str, str]:
     return {
         "links": digest(result.offsets, result.source, result.target),
         "probabilities": digest(result.probability),
@@ -107,13 +103,17 @@ def measure(text: str, recipe: str, options: dict, bitext: Bitext) -> list[dict]
     aligner = Aligner(recipe, seed=1, threads=2, **options).fit(bitext)
     about = {"text": text, "recipe": recipe, "options": options}
     if options:
-        return [{**about, "decoder": aligner.recipe.decoder, **hashes(aligner, bitext)}]
+        return [{**about, "decoder": aligner.recipe.decoder, **hashes(aligner.align(bitext))}]
     found = []
     with tempfile.TemporaryDirectory() as folder:
         aligner.save(Path(folder) / "model")
         for decoder in decoders:
-            other = Aligner.load(Path(folder) / "model", threads=2, decoder=decoder)
-            found.append({**about, "decoder": decoder, **hashes(other, bitext)})
+            try:
+                other = Aligner.load(Path(folder) / "model", threads=2, decoder=decoder)
+                written = hashes(other.align(bitext))
+            except InputError:
+                written = {"refused": "yes"}
+            found.append({**about, "decoder": decoder, **written})
     return found
 
 

@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 
 import naive_bidirectional as naive
 from dovetail import Aligner, Bitext, write_alignments
+from dovetail import aligner as aligner_module
 from dovetail.bitext.windows import cut
 from dovetail.cli import dovetail
 from dovetail.decoding import bidirectional_decoder
 from dovetail.decoding.bidirectional import bidirectional_map, methods
-from dovetail.decoding.bidirectional_decoder import DETAILS, Bidirectional, _shares, piece_potentials
+from dovetail.decoding.bidirectional_decoder import Bidirectional, BidirectionalOptions, _parts, piece_potentials
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
 from dovetail.kernels.bidirectional.records import HMMChain
-from dovetail.recipes import BIDIRECTIONAL, Options
+from dovetail.options import Settings
 
 DEMO = [
     tuple(line.split() for line in lines)
@@ -34,7 +35,8 @@ DEMO = [
 ]
 ODD = [([], []), ([], ["rien"]), (["nothing"], []), (["yes"], ["oui"]), (["no"], ["non", "non", "non", "."])]
 TEXT = Bitext.from_pairs([*DEMO[:150], *ODD])
-AGREEMENTS = BIDIRECTIONAL["bidirectional_agreement"]
+AGREEMENTS = ("full", "adjacent", "soft")
+DETAILS = ("certified", "score", "bound", "iterations", "constraints", "pruned")
 RECIPES = ("hmm-agreement", "hmm", "joint-fast", "hmm-symmetric", "hmm-fertility")
 
 
@@ -72,13 +74,13 @@ def restored(aligner):
 def problems(aligner, bitext):
     """(n, theta, omega) of each pair with words on both sides."""
     shard = aligner._lay_out(bitext)
-    model = aligner._transferred(shard, aligner._words(bitext))
+    model = aligner_module._transferred(aligner._compacted(), shard, aligner._words(bitext), aligner.engine)
     work = shard.workspace()
     for block in shard:
         view = block.view(work)
-        model.lexicon.gather(shard, block, view, aligner.engine)
+        model.lexicon.gather(block, view, aligner.engine.pool)
         for piece, line in zip(range(block.first, block.last), block.lines, strict=True):
-            yield int(shard.pieces.pair[piece]), *piece_potentials(model, shard, view, line)
+            yield int(shard.pieces.pair[piece]), *piece_potentials(model, block, view, line)
 
 
 def chances(random, *shape):
@@ -271,7 +273,7 @@ def test_no_method_of_the_papers_certifies_less_than_the_best(trained, method):
 def test_the_share_pruned_of_a_pair_in_pieces_is_a_mean():
     offsets = np.array([0, 1000, 1004]), np.array([0, 900, 905])
     pieces = cut(*offsets, longest=300)
-    shares = _shares(SimpleNamespace(pieces=pieces))
+    shares = _parts(SimpleNamespace(pieces=pieces))
     assert len(pieces) > 2
     assert np.bincount(pieces.pair, shares) == pytest.approx([1.0, 1.0])
 
@@ -283,8 +285,9 @@ def test_models_without_chains_are_refused_with_a_remedy():
 
 
 def test_the_options_name_what_there_is():
-    assert set(BIDIRECTIONAL["bidirectional_method"]) == set(methods)
-    assert Bidirectional.of(Options()).settings == Bidirectional().settings
+    assert set(methods) == {"exact", "relaxation", "relaxation+constraints", "dual-decomposition", "integer"}
+    settings = Settings([BidirectionalOptions], {})
+    assert Bidirectional.of(settings, None).settings == Bidirectional().settings
     for change, said in (
         ({"bidirectional_method": "magic"}, "'magic'.*relaxation"),
         ({"bidirectional_agreement": "some"}, "'some'.*adjacent"),
@@ -293,7 +296,7 @@ def test_the_options_name_what_there_is():
         ({"bidirectional_seconds": -1.0}, "bidirectional_seconds is -1"),
     ):
         with pytest.raises(InputError, match=said):
-            Options(**change)
+            BidirectionalOptions(**change)
 
 
 # the command

@@ -232,7 +232,7 @@ def test_warm_starts_save_passes_and_change_nothing_beyond_the_precision():
     results = []
     for warm in (True, False):
         _, model, cells = constrained_model(pairs, 5, 1, (Symmetric(),), Projection(precision=1e-5, strict=True))
-        model.multipliers = Multipliers() if warm else None
+        model.warm = warm
         fitted, _ = em.fit(model, [cells], ENGINE, 6, Monitor())
         results.append((projected(fitted, cells)[0], fitted.effort.passes))
     assert results[0][1] < results[1][1]

@@ -29,6 +29,7 @@ from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
+from dovetail.models.registry import models
 from dovetail.models.storage import load_model, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
@@ -54,7 +55,7 @@ class Aligner:
     def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = chosen.with_options(options)
-        self._choice.check()
+        self._choice.check(models[self.recipe.model])
         self.seed = index(seed)
         self.engine: Engine = Threads(threads)
         self.text_options = TextOptions()

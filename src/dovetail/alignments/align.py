@@ -12,7 +12,7 @@ from dovetail.alignments.combine import combiners
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard
 from dovetail.decoding.decode import BOTH, SINGLE, decode
-from dovetail.decoding.decoders import decoders
+from dovetail.decoding.decoders import check_decoder, decoders
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.errors import InputError
 from dovetail.models.model import Model, Worked
@@ -32,8 +32,9 @@ class Choice:
     def combination(self) -> str:
         return self.combine or decoders[self.decoder].default_combination
 
-    def check(self) -> None:
-        """InputError for a decoder and a combination that do not go together."""
+    def check(self, model: type[Model]) -> None:
+        """InputError for a decoder and a combination, or a model, that do not go together."""
+        check_decoder(self.decoder, model)
         combination = self.combination
         if combination == "soft-union":
             if self.decoder != "posterior":

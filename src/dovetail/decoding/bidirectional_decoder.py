@@ -17,10 +17,6 @@ from dovetail.decoding.marking import mark_alignments
 from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentials, chain_score
 from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL, Agreement, HMMChain
 from dovetail.kernels.bidirectional.search import penalties, repair
-from dovetail.kernels.gibbs.alignments import mark
-from dovetail.kernels.hmm.dense import running_sums, transitions
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
-from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.model import Model, Moves
 from dovetail.options import Options, Settings, option
@@ -63,8 +59,8 @@ class _Piece:
         null, nulls = model.null, model.lexicon.nulls
         reverse = work.reverse[cell : cell + I * J].reshape(I, J)
         forward = np.ascontiguousarray(work.forward[cell : cell + I * J].reshape(I, J).T)
-        self.theta = HMMChain(reverse, model.lexicon.null_reverse[source], null, *moves(1, target))
-        self.omega = HMMChain(forward, model.lexicon.null_forward[target], null, *moves(0, source))
+        self.theta = HMMChain(reverse, nulls.reverse[source], null, *moves(1, target))
+        self.omega = HMMChain(forward, nulls.forward[target], null, *moves(0, source))
         self.moves = I * J * (I + J)
 
     def best(self, settings: dict[str, Any], iterations: int) -> BidirectionalMap:
@@ -95,7 +91,7 @@ class _Piece:
 
 def piece_potentials(model: Model, block: Block, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """theta and omega of one piece for `bidirectional_map`, while the workspace holds translation probabilities."""
-    piece = _Piece(model, _moves_of(model, shard), shard, work, line)
+    piece = _Piece(model, model.moves(block.longest), block, work, line)
     return chain_potentials(piece.theta), chain_potentials(piece.omega)
 
 
@@ -117,6 +113,7 @@ class Bidirectional(Decoder):
     """
 
     default_combination = "union"
+    asks, kind_of_model, for_instance = "moves", "a pair of HMMs", "hmm-agreement"
     options = (BidirectionalOptions,)
 
     def __init__(

@@ -14,9 +14,11 @@ import numpy as np
 
 from dovetail.decoding.evidence import Evidence
 from dovetail.decoding.tempering import Tempering, untemper
+from dovetail.errors import InputError
 from dovetail.kernels.hmm.viterbi import EITHER, FORWARD, REVERSE
 from dovetail.kernels.links import collect as collect_kernels
 from dovetail.kernels.links import grow as grow_kernels
+from dovetail.models.model import Model
 from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
 
@@ -31,6 +33,9 @@ class Decoder(Protocol):
 
     default_combination: ClassVar[str]
     options: ClassVar[tuple[type[Options], ...]] = ()
+    asks: ClassVar[str] = "posteriors"  # the method of a model without which it cannot do,
+    kind_of_model: ClassVar[str] = "a model"  # who has it,
+    for_instance: ClassVar[str] = "hmm"  # and a recipe that makes one
 
     @classmethod
     def of(cls, settings: Settings, direction: str | None) -> Decoder:
@@ -49,6 +54,16 @@ class Decoder(Protocol):
 
 
 decoders: Registry[type[Decoder]] = Registry("decoder")
+
+
+def check_decoder(name: str, model: type[Model]) -> None:
+    """InputError for a decoder that asks what the model has no answer to."""
+    decoder = decoders[name]
+    if getattr(model, decoder.asks) is getattr(Model, decoder.asks):
+        raise InputError(
+            f"the decoder {name} needs {decoder.kind_of_model}, not {model.name}",
+            remedy=f"Choose a recipe such as {decoder.for_instance}, or the decoder posterior or viterbi.",
+        )
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,7 @@ class Viterbi(Decoder):
     """The single best path of each direction; the threshold does not apply."""
 
     default_combination = "grow-diag-final-and"
+    asks, kind_of_model = "mark_best_paths", "a model with a best path"
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
         evidence.model.mark_best_paths(evidence.block, evidence.translations(), marks, evidence.pool)

@@ -50,6 +50,7 @@ class ExactFertility(Decoder):
     """
 
     default_combination = "grow-diag-final-and"
+    asks, kind_of_model, for_instance = "potentials", "a model with fertility", "hmm-fertility"
     options = (ExactOptions,)
 
     def __init__(

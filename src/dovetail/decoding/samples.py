@@ -13,6 +13,7 @@ class BestSample(Decoder):
     """The alignment of the highest probability among `decoding_samples` from each of `decoding_restarts` chains."""
 
     default_combination = "grow-diag-final-and"
+    asks, kind_of_model, for_instance = "samples", "a model with fertility", "hmm-fertility"
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
         mark_alignments(evidence, evidence.samples(), marks)

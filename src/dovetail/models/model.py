@@ -124,11 +124,7 @@ class Model(Learner, Protocol):
 
     def moves(self, longest: int) -> Callable[[int, np.ndarray], Moves]:
         """The function of a direction and of the ids of the words it jumps between that gives their positions' moves."""
-        raise refused(
-            self,
-            "is no pair of HMMs, which the decoder bidirectional needs",
-            "Train with --recipe hmm-agreement, say, or choose another decoder.",
-        )
+        raise refused(self, "has no jumps", "Choose a recipe such as hmm-agreement.")
 
     @property
     def null(self) -> float:
@@ -137,11 +133,11 @@ class Model(Learner, Protocol):
 
     def samples(self, block: Block, work: Workspace, pool: Pool) -> tuple[Alignments, np.ndarray]:
         """The best alignments among samples, and scores; the workspace's probabilities become posteriors."""
-        raise _without_fertility(self)
+        raise refused(self, "has no samples", "Choose a recipe such as hmm-fertility.")
 
     def potentials(self, direction: int, words: np.ndarray, emission: np.ndarray, nulls: np.ndarray) -> Potentials:
         """For a pair whose generating words are `words` (I,), with t(f_j | e_i) in `emission` (I, J), NULL's in `nulls`."""
-        raise _without_fertility(self)
+        raise refused(self, "has no fertility", "Choose a recipe such as hmm-fertility.")
 
     def fertility_means(self, side: int) -> FertilityMeans:
         """How many links the words of a side take."""
@@ -150,10 +146,3 @@ class Model(Learner, Protocol):
 
 def refused(model: Model, what: str, remedy: str) -> InputError:
     return InputError(f"the model {model.name} {what}", remedy=remedy)
-
-
-def _without_fertility(model: Model) -> InputError:
-    return InputError(
-        f"the decoders samples and exact need a model with fertility, not {model.name}",
-        remedy="Choose a recipe such as hmm-fertility, or the decoder posterior or viterbi.",
-    )
