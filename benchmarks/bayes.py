@@ -31,9 +31,10 @@ from dovetail.decoding.decode import Links
 from dovetail.evaluation.measures import dictionary_size, fertilities
 from dovetail.kernels.hmm.viterbi import EITHER
 from dovetail.kernels.links import collect as kernels
+from dovetail.kernels.records import Workspace
 from dovetail.recipes import find_recipe
 from dovetail.training import bayes
-from dovetail.training.bayes_chains import Chain, Stage
+from dovetail.training.bayes_chains import Chain, Marginals, Stage, sweep
 from dovetail.training.monitor import Monitor
 from texts import find_set, write_text
 
@@ -129,39 +130,46 @@ def frozen(sets: list[str], data: Path, threads: int) -> Iterator[str]:
     for name in sets:
         bitext, lines, gold = load(name, data)
         aligner = Aligner("hmm-bayes", seed=1, threads=threads).fit(bitext)
-        shard, options, engine = aligner._cells, aligner.recipe.options, aligner.engine
-        assert isinstance(shard, Shard)
-        ibm1 = Aligner("ibm1", threads=threads).fit(bitext).model
-        chains = bayes.begin(ibm1, shard, options, 1, engine)
-        for chain in chains:
-            nulls = [(block.columns, block.rows)[chain.direction] for block in shard]
-            chain.marginals = [
-                (np.zeros(block.cells, np.float32), np.zeros(n, np.float32))
-                for block, n in zip(shard, nulls, strict=True)
-            ]
-        bayes.run(chains, bayes.stages("hmm-bayes", shard, options), engine, Monitor())
-        row = [100 * evaluate(_test(_sampled_links(chains, shard, bitext), lines), gold).aer]
+        options, pool = aligner.recipe.options, aligner.engine.pool
+        ibm1 = Aligner("ibm1", threads=threads).fit(bitext)
+        shard = ibm1._lay_out(bitext)
+        chains = bayes.begin(ibm1.model.lexicon, shard, options, 1, pool)
+        *before, samples = bayes.hmm_stages(shard.total, options)
+        bayes.run(chains, before, pool, Monitor())
+        marginals = [_room(chain, shard, samples.sweeps) for chain in chains]
+        for _ in range(samples.sweeps):
+            sweep(chains, samples, pool, marginals)
+        row = [100 * evaluate(_test(_sampled_links(chains, marginals, shard, bitext), lines), gold).aer]
         for discount in (0.0, options.discount):
-            lexicon = replace(aligner.model.lexicon, discount=discount).prepared()
+            lexicon = replace(aligner.model.lexicon, discount=discount)
             aligner.model = aligner.model.with_lexicon(lexicon)
             row.append(100 * evaluate(_test(aligner.align(bitext), lines), gold).aer)
         yield f"| {name} | " + " | ".join(f"{aer:.2f}" for aer in row) + " |"
 
 
-def _sampled_links(chains: list[Chain], shard: Shard, bitext: Bitext) -> Alignments:
+def _room(chain: Chain, shard: Shard, sweeps: int) -> Marginals:
+    """Room for the mean of so many sweeps."""
+    blocks = []
+    for block in shard:
+        tokens = (block.columns, block.rows)[chain.direction]
+        blocks.append((np.zeros(block.cells, np.float32), np.zeros(tokens, np.float32)))
+    return Marginals(1.0 / sweeps, blocks)
+
+
+def _sampled_links(chains: list[Chain], marginals: list[Marginals], shard: Shard, bitext: Bitext) -> Alignments:
     """Links whose marginal, averaged over samples, chains and directions, exceeds one half."""
     parts = []
     for number, block in enumerate(shard):
         means = []
         for direction in range(2):
-            own = [chain for chain in chains if chain.direction == direction]
-            total = np.sum([chain.marginals[number][0] for chain in own if chain.marginals], axis=0)
-            means.append((total / sum(chain.samples for chain in own)).astype(np.float32))
+            own = [one for chain, one in zip(chains, marginals, strict=True) if chain.direction == direction]
+            means.append(np.mean([one.blocks[number][0] for one in own], axis=0).astype(np.float32))
+        work = Workspace(means[0], means[1], means[0][:0], means[1][:0])
         marks = np.zeros(block.cells, np.uint8)
-        kernels.mark_threshold(0, len(block.lines), block.lines, *means, np.float32(0.5), marks)
+        kernels.mark_threshold(0, len(block.lines), block.lines, work, np.float32(0.5), marks)
         pieces = slice(block.first, block.last)
         cores = shard.pieces.source_core[pieces], shard.pieces.target_core[pieces]
-        parts.append(kernels.collect(0, len(block.lines), block.lines, *cores, marks, EITHER, *means, 0.5))
+        parts.append(kernels.collect(0, len(block.lines), block.lines, *cores, marks, EITHER, work, 0.5))
     return assemble(Links.concatenate(parts), shard.pieces, bitext.source.lengths, bitext.target.lengths)
 
 
@@ -182,16 +190,16 @@ def long(sets: list[str], data: Path, threads: int) -> Iterator[str]:
             em.recipe = em.recipe.with_options({"combine": direction})
             base.append(dictionary_size(em.align(bitext), *sides))
         start = Aligner("ibm1", threads=threads).fit(bitext)
-        assert isinstance(start._cells, Shard)
+        shard, pool = start._lay_out(bitext), start.engine.pool
         for title, hot in (("plain", 0), ("heated", 100)):
-            chains = bayes.begin(start.model, start._cells, options, 1, start.engine)
-            bayes.run(chains, [Stage("hot", hot, quarters=2), Stage("warm", hot, quarters=3)], start.engine, Monitor())
+            chains = bayes.begin(start.model.lexicon, shard, options, 1, pool)
+            bayes.run(chains, [Stage("hot", hot, quarters=2), Stage("warm", hot, quarters=3)], pool, Monitor())
             done = 0
             for sweeps in (100, 1000, 5000):
-                bayes.run(chains, [Stage("sweeps", sweeps - done)], start.engine, Monitor())
+                bayes.run(chains, [Stage("sweeps", sweeps - done)], pool, Monitor())
                 done = sweeps
                 yield f"| {name} | {title} | {sweeps:,} | {_pairs(chains, base)} |"
-            bayes.run(chains, [Stage("cool", 10, quarters=8, climb=True)] * 10, start.engine, Monitor())
+            bayes.run(chains, [Stage("cool", 10, quarters=8, climb=True)] * 10, pool, Monitor())
             yield f"| {name} | {title} | then 100 cool, with block moves | {_pairs(chains, base)} |"
 
 

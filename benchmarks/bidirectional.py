@@ -46,11 +46,11 @@ def problems(aligner: Aligner, bitext: Bitext, pairs: list[int]) -> Iterator[Pro
     for n in pairs:
         pair = bitext.part(n, n + 1)
         shard = aligner._lay_out(pair)
-        model = aligner._transferred(shard, aligner._words(pair))
+        model = aligner._transferred(pair, shard)
         (block,) = shard.blocks
-        work = shard.workspace().view(block)
-        model.lexicon.gather(shard, block, work, aligner.engine)
-        yield piece_potentials(model, shard, work, block.lines[0])
+        work = block.view(shard.workspace())
+        model.lexicon.gather(block, work, aligner.engine.pool)
+        yield piece_potentials(model, block, work, block.lines[0])
 
 
 def buckets(bitext: Bitext, first: int, fill: int, most: int = MOST) -> list[list[int]]:

@@ -221,17 +221,13 @@ def _bucket(I: int, J: int) -> int | None:
 
 def _problems(aligner: Aligner, pair: Bitext) -> Iterator[tuple[Any, ...]]:
     """What `fertility_map` takes, for both directions of one pair."""
-    from dovetail.models.lexicon.table import WordMap
-
     shard = aligner._lay_out(pair)
-    words = WordMap.between(pair, aligner.source_vocabulary, aligner.target_vocabulary)
-    model = aligner._transferred(shard, words)
+    model = aligner._transferred(pair, shard)
     (block,) = shard.blocks
-    work = shard.workspace().view(block)
-    model.lexicon.gather(shard, block, work, aligner.engine)
+    work = block.view(shard.workspace())
+    model.lexicon.gather(block, work, aligner.engine.pool)
     for direction in range(2):
-        p = potentials(model, shard, work, block.lines[0], direction)
-        yield p.emission, p.transition, p.null, p.fertility, p.null_fertility
+        yield potentials(model, block, work, block.lines[0], direction)
 
 
 def _summary(results: list[tuple[FertilityMap, float]]) -> tuple[str, str, str]:

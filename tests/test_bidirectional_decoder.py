@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import naive_bidirectional as naive
 from dovetail import Aligner, Bitext, write_alignments
-from dovetail import aligner as aligner_module
 from dovetail.bitext.windows import cut
 from dovetail.cli import dovetail
 from dovetail.decoding import bidirectional_decoder
@@ -74,7 +73,7 @@ def restored(aligner):
 def problems(aligner, bitext):
     """(n, theta, omega) of each pair with words on both sides."""
     shard = aligner._lay_out(bitext)
-    model = aligner_module._transferred(aligner._compacted(), shard, aligner._words(bitext), aligner.engine)
+    model = aligner._transferred(bitext, shard)
     work = shard.workspace()
     for block in shard:
         view = block.view(work)
@@ -279,9 +278,8 @@ def test_the_share_pruned_of_a_pair_in_pieces_is_a_mean():
 
 
 def test_models_without_chains_are_refused_with_a_remedy():
-    aligner = Aligner("ibm1", threads=1, decoder="bidirectional").fit(TEXT)
-    with pytest.raises(InputError, match=r"needs a pair of HMMs, which IBM1 is not.*hmm-agreement"):
-        aligner.align(TEXT)
+    with pytest.raises(InputError, match=r"needs a pair of HMMs, not ibm1.*hmm-agreement"):
+        Aligner("ibm1", threads=1, decoder="bidirectional")  # before anything is trained
 
 
 def test_the_options_name_what_there_is():

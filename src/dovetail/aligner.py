@@ -167,10 +167,10 @@ class Aligner:
         self, source: str | Sequence[str], target: str | Sequence[str]
     ) -> tuple[np.ndarray, np.ndarray]:
         """P(a_j = i) and P(b_i = j), both (I, J), of one pair."""
-        compact = self._compacted()
+        self._trained()
         pair = self._one_pair(source, target)
         shard = self._lay_out(pair)
-        model = _transferred(compact, shard, self._words(pair), self.engine)
+        model = self._transferred(pair, shard)
         return posterior_matrices(self._decodable(model, pair, shard), pair, shard, self.engine.pool)
 
     def fertilities(self, direction: str = "forward", minimum: int = 1) -> list[FertilityEntry]:
@@ -228,6 +228,10 @@ class Aligner:
 
     def _lay_out(self, bitext: Bitext) -> Shard:
         return shard_of(bitext, self.engine.pool)
+
+    def _transferred(self, bitext: Bitext, shard: Shard) -> Model:
+        """The model for the words of another text."""
+        return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
 
     def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
         return model.for_decoding(self.recipe.options, self.seed, bitext, shard)

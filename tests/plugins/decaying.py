@@ -5,13 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 import dovetail
+from dovetail.models.jumps.distance import JumpFactor
 
 
 @dovetail.jump_factors.register(
     "decaying", "weights that fall by half with so many words, to the left and to the right"
 )
 @dataclass(frozen=True)
-class DecayingJumps:
+class DecayingJumps(JumpFactor):
     reach: np.ndarray  # float64 (2,): words to the left and to the right after which weights have halved
 
     kind = "decaying"
