@@ -98,7 +98,7 @@ def test_a_trained_model_takes_options_of_aligning_only(tmp_path):
         Aligner.load(tmp_path / "model", precision=0.5)
     with pytest.raises(InputError, match="window is an option of training"):
         Aligner.load(tmp_path / "model", decoder="viterbi", window=3)
-    with pytest.raises(InputError, match="'threshold'.*the decoder posterior"):
+    with pytest.raises(InputError, match=r"'threshold'.*the decoder posterior"):
         Aligner.load(tmp_path / "model", decoder="viterbi", threshold=0.3)
 
 

@@ -16,19 +16,14 @@ def listed(
     bound_piece: np.ndarray,
     bound: np.ndarray,
     piece: np.ndarray,
-    direction: np.ndarray,
-    cell: np.ndarray,
-    constraint: np.ndarray,
+    entries: np.ndarray,
     weight: np.ndarray,
 ) -> Listed:
     """Listed constraints from constraints and entries in order of pieces; `bound_piece` and `piece` say whose each is."""
     return Listed(
-        _begins(bound_piece, pieces),
+        np.stack([_begins(bound_piece, pieces), _begins(piece, pieces)]),
         bound.astype(np.float64),
-        _begins(piece, pieces),
-        direction.astype(np.uint8),
-        cell.astype(np.int32),
-        constraint.astype(np.int32),
+        entries.astype(np.int32),
         weight.astype(np.float32),
     )
 
@@ -38,20 +33,21 @@ def joined(lists: Sequence[Listed], pieces: int) -> Listed:
     if len(lists) == 1:
         return lists[0]
     if not lists:
-        return listed(pieces, *(np.zeros(0, np.int64),) * 7)
-    numbers = np.array([np.diff(one.begin) for one in lists])
+        none = np.zeros(0, np.int64)
+        return listed(pieces, none, none, none, none.reshape(0, 3), none)
+    numbers = np.array([np.diff(one.begin[0]) for one in lists])
     earlier = np.cumsum(numbers, axis=0) - numbers  # constraints that the lists before have for a piece
-    moved = [one.constraint + before[_owners(one.entry_begin)] for one, before in zip(lists, earlier, strict=True)]
-    bound_piece = np.concatenate([_owners(one.begin) for one in lists])
-    piece = np.concatenate([_owners(one.entry_begin) for one in lists])
+    moved = []
+    for one, before in zip(lists, earlier, strict=True):
+        direction, cell, constraint = one.entries.T
+        moved.append(np.stack([direction, cell, constraint + before[_owners(one.begin[1])]], axis=1))
+    bound_piece, piece = (np.concatenate([_owners(one.begin[k]) for one in lists]) for k in range(2))
     bounds, entries = np.argsort(bound_piece, kind="stable"), np.argsort(piece, kind="stable")
     return listed(
         pieces,
         bound_piece[bounds],
         np.concatenate([one.bound for one in lists])[bounds],
         piece[entries],
-        np.concatenate([one.direction for one in lists])[entries],
-        np.concatenate([one.cell for one in lists])[entries],
         np.concatenate(moved)[entries],
         np.concatenate([one.weight for one in lists])[entries],
     )
@@ -112,20 +108,13 @@ class Bound:
         """What is asked of the pieces of one block."""
         lengths = self.shard.pieces.source_length, self.shard.pieces.target_length
         row, column = (int(length[: block.first].sum()) for length in lengths)
-        whole = self.listed
-        begin, entry_begin = (b[block.first : block.last + 1] for b in (whole.begin, whole.entry_begin))
-        own, entries = slice(begin[0], begin[-1]), slice(entry_begin[0], entry_begin[-1])
+        begin = self.listed.begin[:, block.first : block.last + 1]
+        own, entries = (slice(*begin[k, [0, -1]]) for k in range(2))
         return Constraints(
             self.rows[row : row + block.rows],
             self.columns[column : column + block.columns],
             Listed(
-                begin - begin[0],
-                whole.bound[own],
-                entry_begin - entry_begin[0],
-                whole.direction[entries],
-                whole.cell[entries],
-                whole.constraint[entries],
-                whole.weight[entries],
+                begin - begin[:, :1], self.listed.bound[own], self.listed.entries[entries], self.listed.weight[entries]
             ),
             self.symmetric,
             self.coupled,
@@ -134,9 +123,7 @@ class Bound:
 
 def _crosses(listed: Listed) -> bool:
     """Whether some constraint speaks of both directions."""
-    if not len(listed.cell):
-        return False
-    number = listed.constraint + listed.begin[_owners(listed.entry_begin)]
-    forward = np.bincount(number[listed.direction == 0], minlength=len(listed.bound)) > 0
-    reverse = np.bincount(number[listed.direction == 1], minlength=len(listed.bound)) > 0
+    direction, _, constraint = listed.entries.T
+    number = constraint + listed.begin[0, _owners(listed.begin[1])]
+    forward, reverse = (np.bincount(number[direction == d], minlength=len(listed.bound)) > 0 for d in range(2))
     return bool((forward & reverse).any())

@@ -21,6 +21,7 @@ from dovetail.bitext.text import read_lines
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
+from dovetail.kernels.projection.records import ClassedSide
 from dovetail.models.bindings import Binding, Listed, listed
 from dovetail.registry import Registry
 
@@ -315,8 +316,8 @@ class PairConstraint:
                             entries += [(p, d, i * J + j, number, share * w) for (i, j), w in limit.links.items()]
                         number += 1
         owner, values = np.array(bounds).reshape(-1, 2).T
-        columns = np.array(entries).reshape(-1, 5).T
-        return Binding(lists=[listed(len(pieces), owner.astype(np.int64), values, *_typed(columns))])
+        columns = np.array(entries).reshape(-1, 5)
+        return Binding(lists=[listed(len(pieces), owner, values, columns[:, 0], columns[:, 1:4], columns[:, 4])])
 
 
 _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -325,10 +326,6 @@ _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
     "each": ((0,), (1,)),
     "mean": ((0, 1),),
 }
-
-
-def _typed(columns: np.ndarray) -> tuple[np.ndarray, ...]:
-    return (*(column.astype(np.int64) for column in columns[:4]), columns[4])
 
 
 def _numbered(words: Mapping[str, Any], vocabulary: Vocabulary, bitext: Bitext) -> list[tuple[int, Any]]:
@@ -356,20 +353,7 @@ def _list_pairs(
 ) -> Listed:
     """Constraints on the cells whose (class, class) is among `keys`, for each direction on its own."""
     pieces = shard.pieces
-    arrays = kernels.list_pairs(
-        shard.source_ids,
-        shard.target_ids,
-        pieces.source_start,
-        pieces.target_start,
-        pieces.source_length,
-        pieces.target_length,
-        source_class,
-        target_class,
-        keys,
-        width,
-        by_word,
-    )
-    bound_piece, number, piece, direction, cell, constraint = arrays
-    return listed(
-        len(pieces), bound_piece, bound * number, piece, direction, cell, constraint, np.full(len(cell), weight)
-    )
+    source = ClassedSide(shard.source_ids, pieces.source_start, pieces.source_length, source_class)
+    target = ClassedSide(shard.target_ids, pieces.target_start, pieces.target_length, target_class)
+    bound_piece, number, piece, entries = kernels.list_pairs(source, target, keys, width, by_word)
+    return listed(len(pieces), bound_piece, bound * number, piece, entries, np.full(len(entries), weight))

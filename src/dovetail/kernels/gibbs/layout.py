@@ -10,8 +10,9 @@ from dovetail.kernels._numba import OCTET
 U = np.uint64  # indices without a sign are not looked at for it
 GROUP = 64  # positions whose bits make one number
 
-# Of a direction's state: lengths, NULLs, the last link so far, the first one, and where `exits` for its length begin.
-I_, J_, NULLS, BEFORE, FIRST, EXITS = range(6)
+# Direction d's state, in entry I_ + d and so on: lengths, NULLs, the last link so far, the first one, and where `exits` for
+# its length begin.
+I_, J_, NULLS, BEFORE, FIRST, EXITS = range(0, 12, 2)
 
 
 @leaf

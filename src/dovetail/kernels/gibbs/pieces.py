@@ -22,7 +22,7 @@ def sum_jumps(d, I, layout, state, jumps):
     """Sums of jumps and of first links in a sentence of I words; worked out once for each length."""
     longest = layout.longest
     length = d * (longest + 1) + I
-    state[d, EXITS] = length * layout.room
+    state[EXITS + d] = length * layout.room
     jumps.first_sum[d] = jumps.first_sums[d][I]
     if not jumps.known[length]:
         jumps.known[length] = True
@@ -39,7 +39,7 @@ def prepare_words(d, ids, start, model, tallies, sampler):
     """
     layout, pair, candidates, jumps, rates, tally = sampler
     (_, nulls, gathered), (_, _, p0, _, normalised), (all_ratios, zeros, null_means, _, deficient) = model
-    I, J = pair.state[d, I_], pair.state[d, J_]
+    I, J = pair.state[I_ + d], pair.state[J_ + d]
     # An element of a pair is fetched once: in a loop, that would cost more than what is done with it.
     ratios, zero, null_table, soft_words = all_ratios[d], zeros[d], nulls[1 - d], tallies.soft_words[d]
     odds = np.float32(p0 / jumps.p1 * (null_means[1 - d] * J))
@@ -66,8 +66,8 @@ def prepare_words(d, ids, start, model, tallies, sampler):
 def word_by_word(d, ids, start, null_table, sampler, begins):
     """IBM Model 1's best alignment of direction d: each word by itself, NULL where no source word is better."""
     layout, state = sampler.layout, sampler.pair.state
-    I = state[d, I_]
-    for j in range(state[d, J_]):
+    I = state[I_ + d]
+    for j in range(state[J_ + d]):
         row = d * layout.area + j * padded(I)
         null = null_table[ids[start + j]]
         begins[d * layout.room + j] = best_partner(sampler.candidates.emission, row, 1, I, null)
@@ -77,18 +77,18 @@ def word_by_word(d, ids, start, null_table, sampler, begins):
 def prepare(line, pieces, model, ends, tallies, sampler, run):
     """A piece's lengths, words and the alignments that its chains begin with."""
     state, room = sampler.pair.state, sampler.layout.room
-    state[0, I_] = state[1, J_] = line[LENGTH_I]
-    state[0, J_] = state[1, I_] = line[LENGTH_J]
+    state[I_ + 0] = state[J_ + 1] = line[LENGTH_I]
+    state[J_ + 0] = state[I_ + 1] = line[LENGTH_J]
     sides = (pieces.source_ids, line[SOURCE]), (pieces.target_ids, line[TARGET])
     for d in range(2):
         ids, start = sides[d]
         run.none_at_all[d] = prepare_words(d, ids, start, model, tallies, sampler)
         run.tops[d] = -np.inf
         if model.jumps.normalised:
-            sum_jumps(d, state[d, I_], sampler.layout, state, sampler.jumps)
+            sum_jumps(d, state[I_ + d], sampler.layout, state, sampler.jumps)
         if ends.given:
             alignment, column = ends.alignments[d], U(line[COLUMN] if d == 0 else line[ROW])
-            for j in range(U(state[d, J_])):
+            for j in range(U(state[J_ + d])):
                 run.begins[U(d * room) + j] = alignment[column + j]
         else:
             ids, start = sides[1 - d]
@@ -99,7 +99,7 @@ def prepare(line, pieces, model, ends, tallies, sampler, run):
 def count_words(d, line, sampler, tallies):
     """Count direction d's first link, and how many links each of its words has."""
     layout, pair, _, jumps, _, tally = sampler
-    I, first, credit = pair.state[d, I_], pair.state[d, FIRST], tally.credit
+    I, first, credit = pair.state[I_ + d], pair.state[FIRST + d], tally.credit
     if tallies.moves.size > 0 and first != NULL:
         tallies.firsts[d, 0, first] += credit
         tallies.firsts[d, 1, 0] += credit / jumps.first_sum[d]
@@ -121,7 +121,7 @@ def run_chains(line, number, schedule, keep_best, tallies, sampler, run, rows, a
     drawn = 0
     for _ in range(restarts):
         for d in range(2):
-            for j in range(U(state[d, J_])):
+            for j in range(U(state[J_ + d])):
                 alignment[U(d * room) + j] = run.begins[U(d * room) + j]
         begin(sampler)
         for n in range(max(1, burn_in + samples)):
@@ -129,7 +129,7 @@ def run_chains(line, number, schedule, keep_best, tallies, sampler, run, rows, a
             if samples > 0:
                 for d in range(2):
                     pair.keys[d] = stream(seed * 2 + d, first_sweep + drawn, number)
-                sweep(0, max(state[0, J_], state[1, J_]), counted, sampler, rows if drawn == 0 else 0, ahead)
+                sweep(0, max(state[J_ + 0], state[J_ + 1]), counted, sampler, rows if drawn == 0 else 0, ahead)
                 drawn += 1
             for d in range(2):
                 if samples == 0:
@@ -142,7 +142,7 @@ def run_chains(line, number, schedule, keep_best, tallies, sampler, run, rows, a
                         run.tops[d] = score
                     elif score >= run.tops[d]:
                         run.tops[d] = score
-                        for j in range(state[d, J_]):
+                        for j in range(state[J_ + d]):
                             run.best[d * room + j] = alignment[d * room + j]
 
 
@@ -169,7 +169,7 @@ def sample_piece(piece, last_piece, numbered, problem, tallies, sampler, run, li
     for d in range(2):
         column, alignment, nulls = U(line[COLUMN] if d == 0 else line[ROW]), ends.alignments[d], null_posteriors[d]
         tallies.scores[piece, d] = run.tops[d] + run.none_at_all[d]
-        for j in range(U(pair.state[d, J_])):
+        for j in range(U(pair.state[J_ + d])):
             if ends.keep_best:
                 alignment[column + j] = run.best[U(d * layout.room) + j]
             nulls[column + j] = tally.null_posterior[U(d * layout.room) + j]

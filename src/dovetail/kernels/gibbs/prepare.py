@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dovetail.kernels import kernel
 from dovetail.kernels._numba import OCTET
-from dovetail.kernels.gibbs import layout as shared
+from dovetail.kernels.gibbs.layout import GROUP, padded
 from dovetail.kernels.gibbs.records import (
     Candidates,
     Fertility,
@@ -25,17 +26,29 @@ from dovetail.kernels.gibbs.records import (
 from dovetail.kernels.hmm.dense import running_sums
 from dovetail.kernels.records import LENGTH_I, LENGTH_J
 
-padded = shared.padded.__wrapped__  # not compiled
+
+@kernel
+def octets(size, value):
+    """An array of float32 whose octets are loaded at once: numba's memory begins at a multiple of 32 bytes, numpy's of 16."""
+    return np.full(size, np.float32(value), np.float32)
 
 
-def layout_of(lines: np.ndarray) -> Layout:
-    """For the largest of the pieces."""
-    I, J = lines[:, LENGTH_I], lines[:, LENGTH_J]
-    longest = int(max(I.max(), J.max()))
-    area = int(max((padded(I) * J).max(), (I * padded(J)).max()))
+@kernel
+def layout_of(first_piece, last_piece, lines):
+    """For the largest of the pieces; also the cells of that one, and the tokens of all."""
+    longest = 0
+    area = 0
+    cells = 0
+    tokens = 0
+    for piece in range(first_piece, last_piece):
+        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
+        longest = max(longest, I, J)
+        area = max(area, padded(I) * J, I * padded(J))
+        cells = max(cells, I * J)
+        tokens += max(I, J)
     beside = 2 * longest + OCTET
-    groups = -(-longest // shared.GROUP)
-    return Layout(longest, padded(longest) + OCTET, area, groups, beside, beside + padded(longest))
+    groups = (longest + GROUP - 1) // GROUP
+    return Layout(longest, padded(longest) + OCTET, area, groups, beside, beside + padded(longest)), cells, tokens
 
 
 def tails(size: int, width: int, falling: bool, deficient: bool) -> np.ndarray:
@@ -92,14 +105,14 @@ def rates_of(layout: Layout, fertility: Fertility) -> Rates:
 def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float) -> Tally:
     """Nothing counted yet; `departures` positions could be jumped from, and a sample counts `credit`."""
     limit = np.float32(likely) * credit
-    limits = np.full((2, 2, layout.room), np.inf, np.float32)
-    limits[:, 1] = limit
+    limits = octets(4 * layout.room, np.inf)
+    limits.reshape(2, 2, -1)[:, 1] = limit
     return Tally(
-        np.zeros(2 * layout.area, np.float32),
+        octets(2 * layout.area, 0.0),
         np.zeros(2 * layout.room * layout.groups, np.uint64),
         np.empty(2 * layout.room, np.float32),
         np.zeros(2 * layout.room, np.bool_),
-        limits.reshape(-1),
+        limits,
         limit,
         credit,
         np.zeros(4 * layout.room, np.int64),
@@ -110,13 +123,13 @@ def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float)
 def sampler_of(layout: Layout, jumps: Jumps, fertility: Fertility, credit: np.float32, likely: float) -> Sampler:
     """All that sweeps need for pieces that fit in the layout."""
     words = 2 * layout.room
-    emission = np.empty(2 * layout.area, np.float32)
+    emission = octets(2 * layout.area, 0.0)
     weights = jump_weights_of(layout, jumps)
     pair = Pair(
-        np.zeros((2, 6), np.int64),
+        np.zeros(12, np.int64),
         np.empty(words, np.int64),
         np.empty(words, np.int64),
-        np.zeros(2 * words, np.float32),
+        octets(2 * words, 0.0),
         np.empty(words, np.int64),
         np.empty(2, np.uint64),
     )
@@ -124,7 +137,7 @@ def sampler_of(layout: Layout, jumps: Jumps, fertility: Fertility, credit: np.fl
         emission,
         emission.view(np.uint32),
         np.empty(words, np.float32),
-        np.empty(words, np.float32),
+        octets(words, 0.0),
         np.zeros(4 * OCTET, np.float32),
     )
     tally = tally_of(layout, len(weights.exits), credit, likely)

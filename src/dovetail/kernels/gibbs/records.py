@@ -115,7 +115,7 @@ class Layout(NamedTuple):
 class Pair(NamedTuple):
     """One sentence pair's two alignments as they are at the moment."""
 
-    state: np.ndarray  # int64 (2, 6): see `layout`
+    state: np.ndarray  # int64 (12,): see `layout`
     alignment: np.ndarray  # int64 (2 * room,): positions of generated words
     counts: np.ndarray  # int64 (2 * room,): links of generating words
     gains: np.ndarray  # float32 (4 * room,): what one more link is worth to them, and a room on that times `exits`

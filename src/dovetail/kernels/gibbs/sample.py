@@ -19,21 +19,18 @@ def sample(first: int, last: int, problem: Problem, tallies: Tallies) -> Links:
     schedule says; with no samples at all the start itself is counted.  The log-score of the best alignment seen, if that
     is kept, else the last one's goes to the tallies; unless gathered, scores leave out the logs of p(0 | word).
     """
-    model, schedule = problem.model, problem.schedule
-    lines = problem.pieces.lines[first:last]
-    layout = layout_of(lines)
-    credit = np.float32(1.0 / max(1, schedule.samples * schedule.restarts))
+    model, lines = problem.model, problem.pieces.lines
+    layout, cells, tokens = layout_of(first, last, lines)
+    credit = np.float32(1.0 / max(1, problem.schedule.samples * problem.schedule.restarts))
     sampler = sampler_of(layout, model.jumps, model.fertility, credit, tallies.likely)
     gathered = model.translations.gathered
-    cells = lines[:, LENGTH_I] * lines[:, LENGTH_J]
-    run = run_of(layout, 0 if gathered else int(cells.max()))
-    links = links_of(0 if gathered else 4 * int(np.maximum(lines[:, LENGTH_I], lines[:, LENGTH_J]).sum()))
-    piece = first
-    while True:
-        piece = sample_pieces(piece, last, problem, tallies, sampler, run, links)
-        if piece == last:
-            break
-        links = with_room(links, 2 * int(links.numbers.max()) + int(cells[piece - first]))
+    run, links = run_of(layout, 0 if gathered else cells), links_of(0 if gathered else 4 * tokens)
+    while first < last:
+        first = sample_pieces(first, last, problem, tallies, sampler, run, links)
+        if first < last:
+            links = with_room(
+                links, 2 * int(links.numbers.max()) + int(lines[first, LENGTH_I] * lines[first, LENGTH_J])
+            )
     if tallies.moves.size > 0:
         add_moves(layout, sampler.jumps.exits, sampler.tally, tallies.moves)
     return links

@@ -50,7 +50,7 @@ def recount(d, i, change, sampler):
     worth = gain(sampler.rates, place, pair.counts[place])
     place = U(2 * d * room + i)
     pair.gains[place] = worth
-    pair.gains[place + U(room)] = worth * sampler.jumps.exits[U(pair.state[d, EXITS] + i)]
+    pair.gains[place + U(room)] = worth * sampler.jumps.exits[U(pair.state[EXITS + d] + i)]
 
 
 @leaf
@@ -58,7 +58,7 @@ def take_out(d, j, sampler):
     """Leave word j out of the counts, as its draw wants them."""
     i = sampler.pair.alignment[U(d * sampler.layout.room + j)]
     if i == NULL:
-        sampler.pair.state[d, NULLS] -= 1
+        sampler.pair.state[NULLS + d] -= 1
     else:
         recount(d, i, -1, sampler)
 
@@ -67,10 +67,10 @@ def take_out(d, j, sampler):
 def put_in(d, i, sampler):
     """Count a link to i, which is the last one so far."""
     if i == NULL:
-        sampler.pair.state[d, NULLS] += 1
+        sampler.pair.state[NULLS + d] += 1
     else:
         recount(d, i, 1, sampler)
-        sampler.pair.state[d, BEFORE] = i
+        sampler.pair.state[BEFORE + d] = i
 
 
 @leaf
@@ -78,14 +78,14 @@ def begin(sampler):
     """Counts of both alignments, and what one more link would gain."""
     room, pair = sampler.layout.room, sampler.pair
     for d in range(2):
-        I, J = pair.state[d, I_], pair.state[d, J_]
+        I, J = pair.state[I_ + d], pair.state[J_ + d]
         for i in range(I):
             pair.counts[d * room + i] = 0
-        pair.state[d, NULLS] = 0
+        pair.state[NULLS + d] = 0
         for j in range(J):
             i = pair.alignment[d * room + j]
             if i == NULL:
-                pair.state[d, NULLS] += 1
+                pair.state[NULLS + d] += 1
             else:
                 pair.counts[d * room + i] += 1
         for i in range(I):
@@ -98,14 +98,14 @@ def look_ahead(first_word, room, pair):
     state, alignment = pair.state, pair.alignment
     for d in range(2):
         following = NULL
-        for j in range(state[d, J_] - 1, -1, -1):
+        for j in range(state[J_ + d] - 1, -1, -1):
             token = d * room + j
             pair.after[token] = following
             following = alignment[token] if alignment[token] != NULL else following
-        state[d, BEFORE] = NULL
-        state[d, FIRST] = NULL
-        for j in range(min(first_word, state[d, J_])):
-            state[d, BEFORE] = alignment[d * room + j] if alignment[d * room + j] != NULL else state[d, BEFORE]
+        state[BEFORE + d] = NULL
+        state[FIRST + d] = NULL
+        for j in range(min(first_word, state[J_ + d])):
+            state[BEFORE + d] = alignment[d * room + j] if alignment[d * room + j] != NULL else state[BEFORE + d]
 
 
 @leaf
@@ -127,13 +127,13 @@ def draw_link(d, j, sampler):
     """
     (longest, room, area, _, beside, span), pair, candidates, jumps, rates, _ = sampler
     emission, weight, sums, gains = candidates.emission, candidates.weight, candidates.sums, pair.gains
-    I = pair.state[d, I_]
+    I = pair.state[I_ + d]
     row = U(d * area + j * padded(I))
     u = np.float32(uniform(pair.keys[d], j))
     token = U(d * room + j)
     octets = U(padded(I) // OCTET)
-    before, following = pair.state[d, BEFORE], pair.after[token]
-    null = candidates.null_odds[token] * rates.null_tail[U(pair.state[d, NULLS])]
+    before, following = pair.state[BEFORE + d], pair.after[token]
+    null = candidates.null_odds[token] * rates.null_tail[U(pair.state[NULLS + d])]
     into = out = d * span + beside  # for first and last links
     own = 2 * d * room
     if before != NULL:
@@ -143,7 +143,7 @@ def draw_link(d, j, sampler):
         own += room
         null *= jumps.into[U(into + following)]
     else:
-        place = U(pair.state[d, EXITS] + before)
+        place = U(pair.state[EXITS + d] + before)
         null *= np.float32(1.0) / jumps.exits[place] if before != NULL else jumps.first_sum[d]
 
     lanes = nothing()
@@ -191,7 +191,7 @@ def count_draw(d, j, i, null, total, sampler):
     """
     (longest, room, area, groups, _, _), pair, candidates, _, _, tally = sampler
     weight, posterior, bits, limits, credit = candidates.weight, tally.posterior, tally.bits, tally.limits, tally.credit
-    I, before = pair.state[d, I_], pair.state[d, BEFORE]
+    I, before = pair.state[I_ + d], pair.state[BEFORE + d]
     row = U(d * area + j * padded(I))
     token, base = U(d * room + j), U(d * room)
     octets = U(padded(I) // OCTET)
@@ -220,10 +220,10 @@ def count_draw(d, j, i, null, total, sampler):
         posterior[row + k] += credit
         bits[token * U(groups) + k // U(GROUP)] |= U(1) << (k % U(GROUP))
     if before == NULL:
-        pair.state[d, FIRST] = i
+        pair.state[FIRST + d] = i
     else:
         tally.distances[U(d * 2 * room + longest + i - before)] += 1
-        tally.departures[U(pair.state[d, EXITS] + before)] += 1
+        tally.departures[U(pair.state[EXITS + d] + before)] += 1
 
 
 @leaf
@@ -236,7 +236,7 @@ def sweep(first_word, last_word, counted, sampler, rows, ahead):
     state = sampler.pair.state
     look_ahead(first_word, sampler.layout.room, sampler.pair)
     for d in range(2):
-        if first_word < state[d, J_]:
+        if first_word < state[J_ + d]:
             take_out(d, first_word, sampler)
     numbered = 0
     for j in range(first_word, last_word):
@@ -244,12 +244,12 @@ def sweep(first_word, last_word, counted, sampler, rows, ahead):
             number_row(numbered, ahead)
             numbered += 1
         for d in range(2):
-            if j >= state[d, J_]:
+            if j >= state[J_ + d]:
                 continue
             i, null, total = draw_link(d, j, sampler)
             if counted:
                 count_draw(d, j, i, null, total, sampler)
             put_in(d, i, sampler)
             # At once, and not in its turn: gains are loaded by octets, which would wait for a number written just before.
-            if j + 1 < min(last_word, state[d, J_]):
+            if j + 1 < min(last_word, state[J_ + d]):
                 take_out(d, j + 1, sampler)

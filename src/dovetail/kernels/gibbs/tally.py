@@ -20,7 +20,7 @@ def log_score(d, sampler):
     """
     (longest, room, area, _, beside, span), pair, candidates, jumps, rates, _ = sampler
     counts, p1 = pair.counts, jumps.p1
-    I = pair.state[d, I_]
+    I, exit_row = pair.state[I_ + d], pair.state[EXITS + d]
     into, scale = d * span + beside, p1 / jumps.first_sum[d]
     place = d * area
     nulls = 0
@@ -28,7 +28,7 @@ def log_score(d, sampler):
     product = 1.0
     for i in range(I):
         counts[U(d * room + i)] = 0
-    for j in range(pair.state[d, J_]):
+    for j in range(pair.state[J_ + d]):
         i = pair.alignment[U(d * room + j)]
         if i == NULL:
             product *= (p1 * candidates.null_odds[U(d * room + j)]) * rates.null_tail[U(nulls)]
@@ -39,7 +39,7 @@ def log_score(d, sampler):
             product *= (candidates.emission[U(place + i)] * jumps.into[U(into + i)]) * scale
             product *= gain(rates, word, counts[word])
             counts[word] += 1
-            into, scale = d * span + longest - i, p1 * jumps.exits[U(pair.state[d, EXITS] + i)]
+            into, scale = d * span + longest - i, p1 * jumps.exits[U(exit_row + i)]
         place += padded(I)
         if product < 1e-200 or product > 1e200:
             score += math.log(product) if product > 0.0 else -np.inf
@@ -52,20 +52,20 @@ def take_as_given(d, sampler):
     """Count direction d's alignment itself, in place of a sample."""
     (longest, room, area, groups, _, _), pair, _, _, _, tally = sampler
     state = pair.state
-    state[d, FIRST] = NULL
+    state[FIRST + d] = NULL
     before = NULL
-    for j in range(state[d, J_]):
+    for j in range(state[J_ + d]):
         i = pair.alignment[d * room + j]
         if i == NULL:
             tally.null_posterior[d * room + j] += np.float32(1.0)
             continue
-        tally.posterior[d * area + j * padded(state[d, I_]) + i] += np.float32(1.0)
+        tally.posterior[d * area + j * padded(state[I_ + d]) + i] += np.float32(1.0)
         tally.bits[(d * room + j) * groups + i // GROUP] |= U(1) << U(i % GROUP)
         if before == NULL:
-            state[d, FIRST] = i
+            state[FIRST + d] = i
         else:
             tally.distances[d * 2 * room + longest + i - before] += 1
-            tally.departures[state[d, EXITS] + before] += 1
+            tally.departures[state[EXITS + d] + before] += 1
         before = i
 
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import NEGLIGIBLE, add_rows, collect_moves, total_of
 from dovetail.kernels.projection.records import (
     BETA,
@@ -19,6 +19,7 @@ from dovetail.kernels.projection.records import (
     FIRST_MOVES,
     LEAVING,
     LINKS,
+    MOVES,
     NULLS,
     ONWARD,
     POSITION,
@@ -33,38 +34,37 @@ from dovetail.kernels.projection.records import (
 def hmm_pass(d, T, S, chains, null, whole):
     """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood, and without `whole` nothing else.
 
-    LINKS are overwritten by P(word t is linked to s), NULLS by NULL's posteriors.  POSITION and ONWARD, emission times
-    beta, and START_MASS stay behind for `count_moves`.
+    LINKS are overwritten by P(word t is linked to s), NULLS by NULL's posteriors.  POSITION (T + 1, S), ONWARD (T, S),
+    which is emission times beta, and START_MASS stay behind for `count_moves`; position[t] is what word t finds.
     """
     cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
     emission, nulls = cells[LINKS, : T * S].reshape(T, S), words[NULLS]
-    position, onward = cells[POSITION, : T * S].reshape(T, S), cells[ONWARD, : T * S].reshape(T, S)
+    position, onward = cells[POSITION, : (T + 1) * S].reshape(T + 1, S), cells[ONWARD, : T * S].reshape(T, S)
     table, transposed = tables[TABLE, : S * S].reshape(S, S), tables[TRANSPOSED, : S * S].reshape(S, S)
     first, start_mass = words[FIRST], words[START_MASS]
-    beta, weight = chains.spare[BETA], chains.spare[WEIGHT]
+    beta, weight = words[BETA], words[WEIGHT]
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
     log_likelihood = 0.0
     product = 1.0
     mass = np.float32(1.0)
+    for s in range(S):
+        position[0, s] = np.float32(0.0)
+        beta[s] = np.float32(1.0)
     for t in range(T):
         for s in range(S):
             weight[s] = mass * first[s]
         start_mass[t] = mass
         if t > 0:
-            add_rows(position[t - 1], table, weight)
+            add_rows(position[t], table, weight)
         for s in range(S):
             weight[s] *= p1 * emission[t, s]
         skip = p0 * nulls[t]
         total = skip + total_of(weight[:S])
         scale = np.float32(1.0) / total
         skip *= scale
-        if t > 0:
-            for s in range(S):
-                position[t, s] = weight[s] * scale + skip * position[t - 1, s]
-        else:
-            for s in range(S):
-                position[t, s] = weight[s] * scale
+        for s in range(S):
+            position[t + 1, s] = weight[s] * scale + skip * position[t, s]
         scale *= p1
         for s in range(S):
             onward[t, s] = emission[t, s] * scale
@@ -77,16 +77,10 @@ def hmm_pass(d, T, S, chains, null, whole):
     log_likelihood += math.log(product)
     if not whole:
         return log_likelihood
-    for s in range(S):
-        beta[s] = np.float32(1.0)
     for t in range(T - 1, -1, -1):
         skip = nulls[t]
-        if t > 0:
-            for s in range(S):
-                emission[t, s] = max(np.float32(0.0), position[t, s] - skip * position[t - 1, s]) * beta[s]
-        else:
-            for s in range(S):
-                emission[t, s] = position[t, s] * beta[s]
+        for s in range(S):
+            emission[t, s] = max(np.float32(0.0), position[t + 1, s] - skip * position[t, s]) * beta[s]
         nulls[t] = max(np.float32(0.0), np.float32(1.0) - total_of(emission[t]))
         for s in range(S):
             onward[t, s] *= beta[s]
@@ -97,7 +91,7 @@ def hmm_pass(d, T, S, chains, null, whole):
     return log_likelihood
 
 
-@kernel
+@leaf
 def words_pass(d, T, S, chains, link, null):
     """Posteriors, in place, where each word chooses on its own, a link having the weight `link` and NULL `null`.
 
@@ -122,18 +116,14 @@ def words_pass(d, T, S, chains, link, null):
     return log_likelihood + math.log(product)
 
 
-@kernel
+@leaf
 def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
     """Add `mass` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
-    cells, words = chains.cells[d], chains.words[d]
-    position, onward = cells[POSITION, : T * S].reshape(T, S), cells[ONWARD, : T * S].reshape(T, S)
-    table = chains.tables[d, TABLE, : S * S].reshape(S, S)
+    cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
+    position, onward = cells[POSITION, : (T + 1) * S].reshape(T + 1, S), cells[ONWARD, : T * S].reshape(T, S)
+    table, moves = tables[TABLE, : S * S].reshape(S, S), tables[MOVES, : S * S].reshape(S, S)
     first, start_mass = words[FIRST], words[START_MASS]
-    moves, leaving, first_moves = (
-        chains.moves[: S * S].reshape(S, S),
-        chains.spare[LEAVING],
-        chains.spare[FIRST_MOVES, :S],
-    )
+    leaving, first_moves = words[LEAVING], words[FIRST_MOVES, :S]
     part = np.float32(mass)
     for before in range(S):
         for s in range(S):
@@ -143,12 +133,11 @@ def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
     for t in range(T):
         for s in range(S):
             first_moves[s] += part * start_mass[t] * first[s] * onward[t, s]
-        if t > 0:
-            for before in range(S):
-                here = part * position[t - 1, before]
-                if here > NEGLIGIBLE:
-                    for s in range(S):
-                        moves[before, s] += here * onward[t, s]
+        for before in range(S):
+            here = part * position[t, before]
+            if here > NEGLIGIBLE:
+                for s in range(S):
+                    moves[before, s] += here * onward[t, s]
     for before in range(S):
         total = np.float32(0.0)
         for s in range(S):

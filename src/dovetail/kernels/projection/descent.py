@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.projection.chain import hmm_pass, words_pass
 from dovetail.kernels.projection.dual import (
     FARTHEST,
     Missed,
     expectations,
     find_differences,
-    infer,
     tilt,
     with_slack,
 )
 from dovetail.kernels.projection.records import (
+    CHANGES,
     CURVATURE,
     DIRECTION,
     FULL,
@@ -28,6 +29,7 @@ from dovetail.kernels.projection.records import (
     MASS,
     PASSES,
     PLAIN,
+    STEPS,
     TRIAL,
     TRIAL_FULL,
     X,
@@ -67,44 +69,57 @@ def quasi_newton_direction(n, search, between, tipped, stored, newest):
     diagonal grows with what is missed, apart from what the forward mass, one half plus `tipped`, accounts for.
     Coordinates with gradient 0 stand at their bound, or are solved, and stay out of the products.
     """
-    vectors, steps, changes, heat = search.vectors, search.memory[0], search.memory[1], search.heat
+    vectors, steps, changes, heat = search.vectors, search.memory[STEPS], search.memory[CHANGES], search.heat
     gradient, curvature, lean, direction = vectors[FULL], vectors[CURVATURE], vectors[LEAN], vectors[DIRECTION]
     floor = 1e-4 if between == 0.0 else 0.05
+    lengthwise = 0.0
     for v in range(n):
         curvature[v] = max(curvature[v], floor) + 0.2 * abs(gradient[v] + tipped * lean[v])
         direction[v] = -gradient[v]
-    lengthwise = scaled_inner(n, gradient, curvature, lean, lean)
+        if gradient[v] != 0.0:
+            lengthwise += lean[v] * lean[v] / curvature[v]
     factor = 0.5  # two cells of one word push each other: along that direction the curvature is twice the diagonal's
     for back in range(stored):
         slot = (newest - back) % MEMORY
-        step, change = steps[slot], changes[slot]
-        product = inner(n, gradient, step, change)
+        product, along = 0.0, 0.0
+        for v in range(n):
+            if gradient[v] != 0.0:
+                product += steps[slot, v] * changes[slot, v]
+                along += steps[slot, v] * direction[v]
         if product <= 1e-10:
             heat[slot] = 0.0
             continue
-        heat[slot] = inner(n, gradient, step, direction) / product
+        heat[slot] = along / product
         if back == 0:
-            leaning = scaled_inner(n, gradient, curvature, change, lean)
-            weighted = scaled_inner(n, gradient, curvature, change, change)
+            weighted, leaning = 0.0, 0.0
+            for v in range(n):
+                if gradient[v] != 0.0:
+                    weighted += changes[slot, v] ** 2 / curvature[v]
+                    leaning += changes[slot, v] * lean[v] / curvature[v]
             weighted -= between / (1.0 + between * lengthwise) * leaning * leaning
             factor = min(1.5, max(0.2, product / weighted))
         for v in range(n):
             if gradient[v] != 0.0:
-                direction[v] -= heat[slot] * change[v]
-    leaning = scaled_inner(n, gradient, curvature, lean, direction)
+                direction[v] -= heat[slot] * changes[slot, v]
+    leaning = 0.0
+    for v in range(n):
+        if gradient[v] != 0.0:
+            leaning += lean[v] * direction[v] / curvature[v]
     leaning *= between * factor / (1.0 + between * factor * lengthwise)
     for v in range(n):
         direction[v] = factor * (direction[v] - leaning * lean[v]) / curvature[v]
     for back in range(stored - 1, -1, -1):
         slot = (newest - back) % MEMORY
-        step, change = steps[slot], changes[slot]
-        product = inner(n, gradient, step, change)
-        if product <= 1e-10:
-            continue
-        along = inner(n, gradient, change, direction)
+        product, along = 0.0, 0.0
         for v in range(n):
             if gradient[v] != 0.0:
-                direction[v] += step[v] * (heat[slot] - along / product)
+                product += steps[slot, v] * changes[slot, v]
+                along += changes[slot, v] * direction[v]
+        if product <= 1e-10:
+            continue
+        for v in range(n):
+            if gradient[v] != 0.0:
+                direction[v] += steps[slot, v] * (heat[slot] - along / product)
     slope = 0.0
     for v in range(n):
         if gradient[v] == 0.0:
@@ -147,7 +162,14 @@ def descend(problem, model, settings, tally):
         direction[v] = 0.0
     while True:
         tilt(problem, direction if probe else trial)
-        infer(problem, model, by_word, not probe)
+        for d in range(problem.low, problem.high):
+            S, T = (I, J) if d == 0 else (J, I)
+            if by_word:
+                a, b = ((1.0 - model.null) / S, model.null) if model.hmm else (1.0, 1.0)
+                log_z[d] = words_pass(d, T, S, problem.chains, a, b)
+            else:
+                log_z[d] = hmm_pass(d, T, S, problem.chains, model.null, not probe)
+            mass[d] = 1.0 / problem.scale
         if not by_word:
             tally[PASSES] += (0.25 if probe else 0.5) * (problem.high - problem.low)
         if probe:
@@ -184,8 +206,8 @@ def descend(problem, model, settings, tally):
                 newest = (newest + 1) % MEMORY
                 stored = min(stored + 1, MEMORY)
                 for v in range(n):
-                    memory[0, newest, v] = trial[v] - x[v]
-                    memory[1, newest, v] = trial_full[v] - full[v]
+                    memory[STEPS, newest, v] = trial[v] - x[v]
+                    memory[CHANGES, newest, v] = trial_full[v] - full[v]
             if between < SATURATED and free:  # where one direction has nearly all, changes of the gradient tell nothing
                 stored, newest = 0, -1
             n = ends[2]

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.kernels import kernel, leaf
-from dovetail.kernels.projection.chain import hmm_pass, words_pass
+from dovetail.kernels import leaf
 from dovetail.kernels.projection.records import (
     BASE,
     BASE_NULLS,
     BOUND,
+    CHANGES,
     CURVATURE,
     GRADIENT,
     LEAN,
@@ -28,7 +28,9 @@ from dovetail.kernels.projection.records import (
     LOG_Z,
     MASS,
     NULLS,
+    OF_CELL,
     PLAIN,
+    STEPS,
     TRIAL,
     TRIAL_FULL,
     WEIGHT,
@@ -46,20 +48,14 @@ class Missed(NamedTuple):
 
 
 @leaf
-def shape_of(problem, d):
-    """How many words choose in a direction, and among how many positions."""
-    return (problem.J, problem.I) if d == 0 else (problem.I, problem.J)
-
-
-@kernel
 def tilt(problem, x):
     """The model's weights times exp(-lambda f), clique by clique (equation 13)."""
-    cells, words, weight = problem.chains.cells, problem.chains.words, problem.chains.spare[WEIGHT]
+    cells, words = problem.chains.cells, problem.chains.words
     variables, scale = problem.variables, problem.scale
     ends, entries, places = variables.ends, variables.entries, variables.places
     for d in range(problem.low, problem.high):
-        T, S = shape_of(problem, d)
-        given, now, at = cells[d, BASE], cells[d, LINKS], variables.rows[d]
+        S, T = (problem.I, problem.J) if d == 0 else (problem.J, problem.I)
+        given, now, weight, at = cells[d, BASE], cells[d, LINKS], words[d, WEIGHT], problem.rows[d]
         if at >= 0:
             for s in range(S):
                 own = x[at + s]
@@ -85,26 +81,13 @@ def tilt(problem, x):
             cells[1, LINKS, places[1, v - ends[1]]] /= factor
 
 
-@kernel
-def infer(problem, model, by_word, whole):
-    """Posteriors of the tilted weights, and log Z of each direction; without `whole` an HMM's log Z alone."""
-    halves = problem.chains.halves
-    for d in range(problem.low, problem.high):
-        T, S = shape_of(problem, d)
-        if by_word:
-            a, b = ((1.0 - model.null) / S, model.null) if model.hmm else (1.0, 1.0)
-            halves[LOG_Z, d] = words_pass(d, T, S, problem.chains, a, b)
-        else:
-            halves[LOG_Z, d] = hmm_pass(d, T, S, problem.chains, model.null, whole)
-        halves[MASS, d] = 1.0 / problem.scale
-
-
-@kernel
+@leaf
 def find_differences(problem, threshold):
     """Give a multiplier to each cell whose constraint is missed by more than `threshold` (and does not have one)."""
     I, J, halves = problem.I, problem.J, problem.chains.halves
     forward, reverse = problem.chains.cells[0, LINKS], problem.chains.cells[1, LINKS]
-    ends, places, of_cell = problem.variables.ends, problem.variables.places, problem.variables.of_cell
+    ends, places = problem.variables.ends, problem.variables.places
+    of_cell = places[OF_CELL]
     vectors, memory = problem.search.vectors, problem.search.memory
     a, b = np.float32(halves[MASS, 0]), np.float32(halves[MASS, 1])
     least = np.float32(threshold)
@@ -121,12 +104,12 @@ def find_differences(problem, threshold):
                 places[1, v - ends[1]] = i * J + j
                 vectors[X, v] = vectors[TRIAL, v] = 0.0
                 for slot in range(memory.shape[1]):
-                    memory[0, slot, v] = memory[1, slot, v] = 0.0
+                    memory[STEPS, slot, v] = memory[CHANGES, slot, v] = 0.0
                 ends[2] += 1
     return Missed(total, squares)
 
 
-@kernel
+@leaf
 def expectations(problem, missed):
     """What the posteriors say: the dual's value, which is returned, gradient (without slack), curvature and lean.
 
@@ -149,9 +132,9 @@ def expectations(problem, missed):
         if x[v] != 0.0:
             value += bound[v] * x[v]
     for d in range(problem.low, problem.high):
-        at = variables.rows[d]
+        at = problem.rows[d]
         if at >= 0:
-            T, S = shape_of(problem, d)
+            S, T = (problem.I, problem.J) if d == 0 else (problem.J, problem.I)
             links, part = cells[d, LINKS], scale * mass[d]
             for t in range(T):
                 for s in range(S):
@@ -178,14 +161,14 @@ def expectations(problem, missed):
         gradient[together] = missed
         curvature[together] = lean[together] = 0.0
         for d in range(2):
-            for t in range(shape_of(problem, d)[0]):
+            for t in range(problem.J if d == 0 else problem.I):
                 unlinked = problem.chains.words[d, NULLS, t]
                 curvature[together] += mass[d] * unlinked * (1.0 - unlinked)
                 lean[together] += 1.0 - unlinked
     return value
 
 
-@kernel
+@leaf
 def with_slack(problem, slack, missed, together):
     """The full gradient, slack included; at lambda_g = 0 the shortest subgradient.
 

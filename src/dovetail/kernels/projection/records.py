@@ -20,15 +20,23 @@ class PlainModel(NamedTuple):
     flat: bool  # all jumps weigh the same, and all starts
 
 
+class ClassedSide(NamedTuple):
+    """One side of all pieces of a text, and a class for each word type."""
+
+    ids: np.ndarray  # int32 (tokens,)
+    start: np.ndarray  # int64 (pieces,), in the ids
+    length: np.ndarray  # int32 (pieces,)
+    class_of: np.ndarray  # int64 (words,), or -1
+
+
 class Listed(NamedTuple):
     """Listed constraints, piece after piece: sum over entries of weight * P_direction(cell) <= bound."""
 
-    begin: np.ndarray  # int64 (pieces + 1,): whose constraints are begin[piece]:begin[piece + 1]
+    begin: (
+        np.ndarray
+    )  # int64 (2, pieces + 1): a piece's constraints are begin[0, piece]:begin[0, piece + 1]; [1]: entries
     bound: np.ndarray  # float64 (constraints,)
-    entry_begin: np.ndarray  # int64 (pieces + 1,): whose entries
-    direction: np.ndarray  # uint8 (entries,)
-    cell: np.ndarray  # int32 (entries,): i * J + j
-    constraint: np.ndarray  # int32 (entries,), counted from the piece's first
+    entries: np.ndarray  # int32 (entries, 3): direction, cell i * J + j, constraint (counted from the piece's first)
     weight: np.ndarray  # float32 (entries,)
 
 
@@ -89,27 +97,24 @@ PIECES, PASSES, MISSED = range(
 
 
 BASE, LINKS, POSITION, ONWARD = range(4)  # of `Chains.cells`: weights, posteriors, leftovers of a pass
-BASE_NULLS, NULLS, FIRST, EXITS, START_MASS = range(5)  # of `Chains.words`
-TABLE, TRANSPOSED = range(2)  # of `Chains.tables`
-MASS, LOG_Z, PLAIN = range(3)  # of `Chains.halves`: weight of a direction in q, log Z, log p(x)
-BETA, WEIGHT, LEAVING, FIRST_MOVES = range(4)  # of `Chains.spare`
-X, TRIAL, BOUND, GRADIENT, FULL, TRIAL_FULL, CURVATURE, LEAN, DIRECTION = range(9)  # of `Search.vectors`
+TABLE, TRANSPOSED, MOVES = range(3)  # of `Chains.tables`
+BASE_NULLS, NULLS, FIRST, EXITS, START_MASS, BETA, WEIGHT, LEAVING, FIRST_MOVES = range(9)  # of `Chains.words`
+MASS, LOG_Z, PLAIN = range(3)  # of `Chains.halves`: a direction's part of q, log Z, log p(x)
 
 
 class Chains(NamedTuple):
-    """Both directions of one piece, in room for the largest: in direction d, T words choose among S positions.
+    """Both directions of one piece: in direction d, T words choose among S positions.
 
-    Arrays of one type and shape are planes of one array: it compiles faster.
+    Arrays of one type and shape are planes of one array: it compiles faster.  They have room for the largest piece.
     """
 
-    cells: np.ndarray  # float32 (direction, plane, largest T * S): t * S + s
-    words: np.ndarray  # float32 (direction, plane, longest + 1)
-    tables: (
-        np.ndarray
-    )  # float32 (direction, plane, longest * longest), empty without an HMM: [s' * S + s], [s * S + s']
+    cells: np.ndarray  # float32 (direction, plane, T * S)
+    tables: np.ndarray  # float32 (direction, plane, S * S), empty without an HMM
+    words: np.ndarray  # float32 (direction, plane, the longer of T and S, + 1)
     halves: np.ndarray  # float64 (plane, direction)
-    spare: np.ndarray  # float32 (plane, longest)
-    moves: np.ndarray  # float32 (longest * longest,), empty: nobody counts
+
+
+OF_CELL = 2  # of `Variables.places`
 
 
 class Variables(NamedTuple):
@@ -120,11 +125,16 @@ class Variables(NamedTuple):
     """
 
     ends: np.ndarray  # int64 (3,): where each group ends
-    rows: np.ndarray  # int64 (2,): where the positions of a direction begin, or -1
     entries: np.ndarray  # int64 (entries, 3): direction, place t * S + s, variable
     weights: np.ndarray  # float64 (entries,)
-    places: np.ndarray  # int64 (2, cells + 1): where the third group's cells lie in either direction
-    of_cell: np.ndarray  # int64 (cells,): the variable of cell i * J + j, or -1
+    places: (
+        np.ndarray
+    )  # int64 (3, cells + 1): [d], where the third group's cells lie; OF_CELL, variable of a cell, or -1
+
+
+# Of `Search.vectors`.  FULL is the gradient with slack, ACTIVE whether a listed constraint speaks of the directions at hand.
+X, TRIAL, BOUND, GRADIENT, FULL, TRIAL_FULL, CURVATURE, LEAN, DIRECTION, ACTIVE = range(10)
+STEPS, CHANGES = range(2)  # of `Search.memory`
 
 
 class Search(NamedTuple):
@@ -144,6 +154,7 @@ class Problem(NamedTuple):
     high: int
     scale: float  # of posteriors, before their mass: 2 for halves of one distribution (equation 15)
     constraints: int  # how many
+    rows: tuple[int, int]  # where the positions of each direction begin among the variables, or -1
     chains: Chains
     variables: Variables
     search: Search
