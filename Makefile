@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format clean
+.PHONY: demo test lint types contract docs format same-bytes clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -25,6 +25,10 @@ contract: $(VENV)/ready-test
 
 docs: $(VENV)/ready-test
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# What every recipe writes with every decoder, against the record in tests/data; the demo's part is in the test suite, too.
+same-bytes: $(VENV)/ready-test
+	$(BIN)/python tests/same_bytes.py
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

@@ -26,8 +26,7 @@ from dovetail import Aligner, Bitext, evaluate, read_bitext
 from dovetail.alignments.gold import Gold
 from dovetail.decoding.exact_fertility import potentials
 from dovetail.decoding.fertility import FertilityMap, fertility_map
-from dovetail.models.hmm import HMM
-from dovetail.training import em, sampling
+from dovetail.models.fertile import FertilityModel
 from texts import Task, find_set, write_text
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -130,21 +129,19 @@ def speed(sets: list[str], data: Path, repeats: int, wanted: list[str] | None = 
 
 def _text_to_links(source: Path, target: Path, recipe: str, options: dict[str, Any]) -> tuple[float, float]:
     """CPU seconds of the E-steps after IBM Model 1's, and of everything from reading to links."""
-    module: Any = em if recipe == "hmm" else sampling
-    original = module.expect
-    if recipe == "hmm":
-        watch = Stopwatch(original, lambda model, *_: isinstance(model, HMM))
-    else:  # the pass over the alignments that training starts from draws nothing
-        watch = Stopwatch(original, lambda *arguments: arguments[5].samples > 0)
-    module.expect = watch
     began = process_time()
-    try:
-        bitext = read_bitext(source, target)
-        aligner = Aligner(recipe, seed=1, threads=1, decoder="viterbi", **options).fit(bitext)
-        aligner.align(bitext)
-    finally:
-        module.expect = original
+    bitext = read_bitext(source, target)
+    aligner = Aligner(recipe, seed=1, threads=1, decoder="viterbi", **options)
+    # the pass over the alignments that training starts from, which draws nothing, is no part of it
+    watch = Stopwatch(aligner.engine.sum, lambda model, *_: model.name == recipe and _draws(model))
+    aligner.engine.sum = watch  # type: ignore[method-assign]
+    aligner.fit(bitext)
+    aligner.align(bitext)
     return watch.seconds, process_time() - began
+
+
+def _draws(model: Any) -> bool:
+    return not isinstance(model, FertilityModel) or model.sampling.samples > 0
 
 
 def certificates(sets: list[str], data: Path, sentences: int, kinds: list[str]) -> Iterator[str]:

@@ -338,6 +338,6 @@ def test_the_public_exact_decoders_are_functions_whatever_was_imported_before():
     from dovetail.decoding import bidirectional_map, fertility_map
     from dovetail.decoding.decoders import decoders
 
-    assert all(hasattr(decoder, "before") for decoder in decoders.values())  # imports every one
+    assert all(hasattr(decoder, "mark") for decoder in decoders.values())  # imports every one
     assert callable(bidirectional_map)
     assert callable(fertility_map)

@@ -62,7 +62,8 @@ def names(text, name):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_line_on_a_page_parses(page):
+def test_every_command_line_on_a_page_parses(page, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tests" / "plugins")  # where the modules are that pages plug in
     for line in command_lines(page):
         words = [word for word in shlex.split(line, comments=True)[1:] if word not in ("...", "…")]
         assert words[0] in COMMANDS or words[0].startswith("-"), f"{line}: no such command"

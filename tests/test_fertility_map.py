@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from dovetail.kernels.exact_fertility.subgradient import best_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from dovetail.kernels.exact_fertility.rows import best_row, list_cells, row_marg
 from dovetail.kernels.exact_fertility.runs import list_runs, row_table, run_margins, suffix_runs, table_size, trace_runs
 from dovetail.kernels.exact_fertility.score import alignment_score
 from dovetail.kernels.exact_fertility.search import _unite, search
+from dovetail.kernels.exact_fertility.subgradient import best_rows
 
 # So little at a time that beams overflow and branches are needed even where everything can be enumerated.
 STARVED = [

@@ -47,7 +47,7 @@ def bitext_of(pairs):
 def constrained_model(pairs, seed, kind, chosen, projection=EXACT):
     cells = cells_of([*pairs, (range(4), range(4))])
     plain = models(cells, seed)[kind]
-    if isinstance(plain, IBM1):
+    if plain.name == "ibm1":
         made = ConstrainedIBM1(plain.lexicon, constraints=chosen, projection=projection)
     else:
         made = ConstrainedHMM(plain.lexicon, plain.jumps, plain.null, constraints=chosen, projection=projection)

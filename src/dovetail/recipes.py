@@ -16,7 +16,7 @@ from dovetail.registry import Registry
 from dovetail.training.train import trainings
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recipe:
     """One point in the space of the four choices.
 
@@ -63,8 +63,14 @@ class Recipe:
             if name not in known:
                 raise _refused(name, chosen, trained)
         chosen = replace(chosen, values={**self.values, **settings})
-        chosen.options  # noqa: B018 (values are checked now, before any work)
-        return chosen
+        checked = {name: chosen.options[name] for name in settings}  # now, before any work
+        return replace(chosen, values={**self.values, **checked})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Recipe) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def to_dict(self) -> dict[str, Any]:
         parts = {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -56,7 +56,7 @@ class Alignments(Sequence[Alignment]):
 
     Pair n owns entries `offsets[n]:offsets[n + 1]` of `source` (i), `target` (j), both int32, and `probability`
     (float32); links are sorted by (i, j).  `source_lengths` and `target_lengths` (int32) count each pair's words.
-    `details` maps a name to one value a pair (an array or a list).
+    `details` maps a name to one value per pair (an array or a list).
     """
 
     def __init__(

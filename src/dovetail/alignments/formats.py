@@ -122,12 +122,12 @@ def _is_jsonl(line: str) -> bool:
 
 
 alignment_formats.add(
-    "pharaoh", AlignmentFormat(write_pharaoh, read_link_lines, _is_pharaoh), "`0-0 1-2`, one line a pair"
+    "pharaoh", AlignmentFormat(write_pharaoh, read_link_lines, _is_pharaoh), "`0-0 1-2`, one line per pair"
 )
 alignment_formats.add(
     "probabilities",
     AlignmentFormat(write_probabilities, read_link_lines, _is_probabilities),
-    "`0-0:0.98 1-2:0.5`, one line a pair",
+    "`0-0:0.98 1-2:0.5`, one line per pair",
 )
 alignment_formats.add(
     "tsv",
@@ -147,5 +147,5 @@ alignment_formats.add(
 alignment_formats.add(
     "naacl",
     AlignmentFormat(write_naacl, read_naacl, lambda line: LINE.fullmatch(line) is not None),
-    "`0001 1 2 S`, one line a link, counted from 1 (shared tasks of 2003 and 2005)",
+    "`0001 1 2 S`, one line per link, counted from 1 (shared tasks of 2003 and 2005)",
 )

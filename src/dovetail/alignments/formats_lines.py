@@ -163,7 +163,7 @@ def _third_column(lines: Iterable[str], path: str) -> Iterator[str]:
 
 
 def link_lines(alignments: Alignments, probabilities: bool = False) -> Iterator[str]:
-    """The links as text, one line a pair, many lines at a time."""
+    """The links as text, one line per pair, many lines at a time."""
     for start in range(0, len(alignments), CHUNK):
         yield _lines_of_chunk(alignments[start : start + CHUNK], probabilities)
 

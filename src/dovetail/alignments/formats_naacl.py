@@ -1,4 +1,4 @@
-"""`naacl`: one line a link, `sentence source target [S|P] [confidence]`, all counted from 1.
+"""`naacl`: one line per link, `sentence source target [S|P] [confidence]`, all counted from 1.
 
 The form of the shared tasks of 2003 and 2005 (Mihalcea and Pedersen 2003); S, sure, is what a missing mark
 means.

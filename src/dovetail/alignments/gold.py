@@ -118,8 +118,8 @@ def read_gold(
 ) -> Gold:
     """The gold links of a file, in one of two forms, told apart by the first line that is not empty.
 
-    - `pharaoh`: one line a pair, `i-j` sure and `i?j` (or `ipj`) possible, counted from 0.
-    - `naacl`: one line a link, `sentence source target [S|P] [confidence]`, counted from 1, sure where the
+    - `pharaoh`: one line per pair, `i-j` sure and `i?j` (or `ipj`) possible, counted from 0.
+    - `naacl`: one line per link, `sentence source target [S|P] [confidence]`, counted from 1, sure where the
       mark is missing.  Sentence n is pair n - 1 when the number of pairs is known; else each number that
       occurs is a pair, in the order of the file, and a pair without links is lost.
 
@@ -155,7 +155,7 @@ def _recognise(line: str, path: str, number: int) -> str:
         f"{line[:40]!r} is not a line of gold links",
         path=path,
         line=number,
-        remedy="Expected `0-0 1?2`, one line a pair, or `0001 1 2 S`, one line a link.",
+        remedy="Expected `0-0 1?2`, one line per pair, or `0001 1 2 S`, one line per link.",
     )
 
 
@@ -217,5 +217,5 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")
-gold_formats.add("pharaoh", _read_links, "`0-0 1?2`, one line a pair, counted from 0; `?` or `p` marks possible links")
-gold_formats.add("naacl", _read_naacl, "`0001 1 2 S`, one line a link, counted from 1; P marks possible links")
+gold_formats.add("pharaoh", _read_links, "`0-0 1?2`, one line per pair, counted from 0; `?` or `p` marks possible links")
+gold_formats.add("naacl", _read_naacl, "`0001 1 2 S`, one line per link, counted from 1; P marks possible links")

@@ -18,7 +18,7 @@ OVERLAP = 128
 
 @dataclass(frozen=True)
 class Windows:
-    """Arrays with one entry a piece, in order of pairs.
+    """Arrays with one entry per piece, in order of pairs.
 
     `source_start` and `target_start` point into the packed ids, `source_length` (I) and `target_length` (J) count
     tokens.  A piece's answers hold only in its *core*, ranges of positions relative to the piece; cores tile the pair.

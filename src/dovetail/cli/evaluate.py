@@ -46,7 +46,7 @@ def evaluate(
 ) -> None:
     """Score an alignment against gold links.
 
-    HYPOTHESIS is a file that `dovetail align` or another aligner wrote.  GOLD has one line a pair, `i-j` for a sure link
+    HYPOTHESIS is a file that `dovetail align` or another aligner wrote.  GOLD has one line per pair, `i-j` for a sure link
     and `i?j` for a possible one, counted from 0; the WPT/NAACL form is read too.  Prints AER, precision, recall, F1.
     """
     from dovetail.alignments.gold import read_gold

@@ -56,7 +56,7 @@ def match_gold(alignments: Alignments, gold: Gold) -> Matched:
     if len(alignments) != len(gold):
         raise InputError(
             f"{len(alignments):,} pairs in the alignment, but {len(gold):,} pairs in the gold links",
-            remedy="Score exactly the pairs that have gold links, one line a pair, empty lines included.",
+            remedy="Score exactly the pairs that have gold links, one line per pair, empty lines included.",
         )
     links = as_sets(alignments)
     entry = match(links.offsets, links.source, links.target, gold.offsets, gold.source, gold.target)

@@ -1,4 +1,4 @@
-"""A pair's alignment as a grid of characters: one row a source word, one column a target word."""
+"""A pair's alignment as a grid of characters: one row per source word, one column per target word."""
 
 from __future__ import annotations
 

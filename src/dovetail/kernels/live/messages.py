@@ -1,4 +1,4 @@
-"""Fertility by belief propagation: how many links a word takes, as one factor a word that talks to its cells.
+"""Fertility by belief propagation: how many links a word takes, as one factor per word that talks to its cells.
 
 The factor of source word i prefers counts by phi(k).  What it tells cell (i, j) is the ratio of its support with and
 without that link, given what the word's other cells believe without the factor (their cavity probabilities c):
