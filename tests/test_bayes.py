@@ -1,4 +1,4 @@
-"""Bayesian alignment: samplers against enumerated posteriors, shards, warm starts, and what the paper's tables say."""
+"""Bayesian alignment: samplers against enumerated posteriors, strands, warm starts, and what the paper's tables say."""
 
 from __future__ import annotations
 
@@ -157,11 +157,11 @@ def made_up(pairs, seed=0):
     return [tuple(" ".join(random.choice(side, random.integers(1, 9))) for side in words) for _ in range(pairs)]
 
 
-@pytest.mark.parametrize("shards", [1, 5])
-def test_counts_always_say_what_the_alignments_are(shards):
+@pytest.mark.parametrize("strands", [1, 5])
+def test_counts_always_say_what_the_alignments_are(strands):
     shard, engine = laid_out(made_up(40), threads=2)
-    chains = begin(shard, engine, shards=shards, chains=2, largest_fertility=3)
-    assert len(chains[0].text.shards) == shards
+    chains = begin(shard, engine, shards=strands, chains=2, largest_fertility=3)
+    assert len(chains[0].text.strands) == strands
     stages = [Stage("ibm1", 3), Stage("hmm", 3, True), Stage("fertility", 4, True, True, lag=2)]
     bayes.run(chains, stages, engine, Monitor())
     for chain in chains:
@@ -176,22 +176,22 @@ def test_counts_always_say_what_the_alignments_are(shards):
         assert chain.samples == 2
 
 
-def test_shards_take_every_piece_once():
+def test_strands_take_every_piece_once():
     shard, _ = laid_out(made_up(30))
-    for shards in (1, 2, 7, 100):
-        runs = [run for shard in Text.of(shard, shards).shards for run in shard]
+    for strands in (1, 2, 7, 100):
+        runs = [run for strand in Text.of(shard, strands).strands for run in strand]
         assert [first for _, first, _ in runs] == [0, *[last for _, _, last in runs][:-1]]
         assert runs[-1][2] == len(shard.pieces)
-        assert len(runs) <= shards
+        assert len(runs) <= strands
 
 
 def test_a_short_text_is_sampled_strictly_in_sequence():
     shard, _ = laid_out(made_up(30))
-    assert len(Text.of(shard).shards) == 1
+    assert len(Text.of(shard).strands) == 1
 
 
 @pytest.mark.parametrize("recipe", ["ibm1-bayes", "hmm-bayes"])
-def test_shards_give_the_same_bytes_for_any_number_of_threads(recipe):
+def test_strands_give_the_same_bytes_for_any_number_of_threads(recipe):
     bitext = Bitext.from_pairs([(e.split(), f.split()) for e, f in made_up(60)])
     results = [
         Aligner(recipe, seed=2, threads=threads, shards=4, burn_in=10, samples=5, lag=1).fit(bitext).align(bitext)
@@ -276,7 +276,8 @@ def test_words_whose_pairs_are_all_in_doubt_go_where_samples_had_them():
 
 def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
     shard, _ = laid_out(made_up(10))
-    block = replace(shard.blocks[0], rank=np.empty(100_000_000, np.uint8))
+    first = shard.blocks[0]
+    block = replace(first, ranks=first.ranks._replace(rank=np.empty(100_000_000, np.uint8)))
     large = replace(shard, blocks=[block])
     for recipe, sweeps in (("ibm1-bayes", 1400), ("hmm-bayes", 35)):
         options = find_recipe(recipe).options
@@ -287,9 +288,9 @@ def test_large_texts_get_fewer_sweeps_unless_told_otherwise():
 
 
 @pytest.mark.parametrize(("cells", "chains"), [(1_000, 3), (200_000_000, 3), (650_000_000, 2), (10_000_000_000, 1)])
-def test_very_large_texts_get_fewer_chains_unless_told_otherwise(shard, chains):
+def test_very_large_texts_get_fewer_chains_unless_told_otherwise(cells, chains):
     options = find_recipe("hmm-bayes").options
-    text = SimpleNamespace(total=shard)
+    text = SimpleNamespace(total=cells)
     assert bayes.number_of_chains(text, options) == chains
     assert bayes.number_of_chains(text, replace(options, adapt_sweeps=False)) == 3
 

@@ -92,7 +92,7 @@ def test_blocks_of_the_layout_change_nothing():
     for block_cells in (30, 1 << 22):
         chains, engine = chains_of(pairs, block_cells=block_cells)
         bayes.run(chains, [Stage("sweeps", 2, climb=True)], engine, Monitor())
-        assert (len(chains[0].text.cells.blocks) > 1) == (block_cells == 30)
+        assert (len(chains[0].text.shard.blocks) > 1) == (block_cells == 30)
         results.append([np.concatenate(chain.alignments).tolist() for chain in chains])
     assert results[0] == results[1]
 

@@ -131,7 +131,7 @@ def test_the_exact_decoder_finds_and_certifies_the_enumerated_optimum(name, pair
     model = random_model(name, kind, cells_of([*pairs, ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
     model = model.with_lexicon(random_lexicon(shard, seed))
     (block,) = shard.blocks
-    view = shard.workspace().view(block)
+    view = block.view(shard.workspace())
     model.lexicon.gather(shard, block, view, ENGINE)
     (forward, reverse), details = ExactFertility().solve(model, shard, block, view, ENGINE)
     assert details["certified"].all()

@@ -101,9 +101,9 @@ def test_random_numbers_are_uniform_and_neighbours_in_every_key_are_independent(
     assert ((observed - expected) ** 2 / expected).sum() < 160  # chi-square with 99 degrees: 1 in 10,000
     for axis in range(3):
         moved = np.moveaxis(numbers, axis, 0)
-        shard = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
-        observed = np.bincount(shard.ravel(), minlength=100)
-        expected = shard.size / 100
+        pairs = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
+        observed = np.bincount(pairs.ravel(), minlength=100)
+        expected = pairs.size / 100
         assert ((observed - expected) ** 2 / expected).sum() < 160
     assert len(np.unique(numbers)) == numbers.size
 
@@ -399,7 +399,7 @@ def test_counts_of_given_alignments_are_what_they_say():
     counts = model.zero_counts(shard)
     (block,) = shard.blocks
     given_alignments = tuple(np.array([a for pair in side for a in pair], np.int16) for side in alignments)
-    work = shard.workspace().view(block)
+    work = block.view(shard.workspace())
     sampling = Sampling(samples=0, burn_in=0)
     model.sample(shard, block, work, ENGINE, sampling, np.arange(2), given_alignments, counts=counts)
     longest = shard.longest
