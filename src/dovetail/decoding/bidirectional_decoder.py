@@ -16,7 +16,6 @@ from dovetail.kernels.bidirectional.potentials import chain_best, chain_potentia
 from dovetail.kernels.bidirectional.search import ADJACENCY, DISAGREEMENT, FULL, link_cost, repair
 from dovetail.kernels.gibbs.alignments import mark
 from dovetail.kernels.hmm.dense import running_sums, transitions
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.hmm import HMM
@@ -221,7 +220,7 @@ class Bidirectional:
                 found[1][line[ROW] : line[ROW] + line[LENGTH_I]] = result.forward
                 for name, values in details.items():
                     values[piece] = getattr(result, name)
-            mark(first, last, block.lines, *found, FORWARD, REVERSE, marks)
+            mark(first, last, block.lines, *found, marks)
 
         engine.map(task, block.tasks)
         details["pruned"] *= _shares(shard)[block.first : block.last]

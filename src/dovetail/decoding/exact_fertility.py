@@ -12,7 +12,6 @@ from dovetail.decoding.fertility import fertility_map
 from dovetail.decoding.samples import require_fertility
 from dovetail.engines import Threads
 from dovetail.kernels.gibbs.alignments import mark
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.fertile import Potentials
 
@@ -115,7 +114,7 @@ class ExactFertility:
         found, details = self.solve(model, shard, block, work, engine)
         self._details.append(details)
         engine.map(
-            lambda first, last: mark(first, last, block.lines, *found, FORWARD, REVERSE, marks),
+            lambda first, last: mark(first, last, block.lines, *found, marks),
             block.tasks,
         )
 

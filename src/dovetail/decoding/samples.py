@@ -10,7 +10,6 @@ from dovetail.bitext.shards import Block, Shard
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.kernels.gibbs.alignments import mark
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.records import Workspace
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1
 
@@ -40,7 +39,7 @@ class BestSample:
         copy = work.copy()
         model.sample(shard, block, copy, engine, model.sampling, model.streams(block), best, keep_best=True)
         engine.map(
-            lambda first, last: mark(first, last, block.lines, *best, FORWARD, REVERSE, marks),
+            lambda first, last: mark(first, last, block.lines, *best, marks),
             block.tasks,
         )
 

@@ -13,9 +13,10 @@ from dovetail.bitext.shards import Block, Shard
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels.gibbs import counts as gibbs_counts
+from dovetail.kernels.gibbs import records
 from dovetail.kernels.gibbs import sample as kernels
 from dovetail.kernels.lexicon.table import scatter_null
-from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
+from dovetail.kernels.records import LENGTH_I, LENGTH_J, SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
 from dovetail.models.fertility.factor import MOST, Fertility, FertilityCounts, fertilities
 from dovetail.models.fertility.features import spelling
 from dovetail.models.hmm import HMM
@@ -116,8 +117,8 @@ class _Sampled:
         sizes = slots.n_sources, slots.n_targets
         tokens = np.zeros(sizes[0], np.int64), np.zeros(sizes[1], np.int64)
         for block in shard:
-            gibbs_counts.count_tokens(block.lines, SOURCE, LENGTH_I, shard.source_ids, tokens[0])
-            gibbs_counts.count_tokens(block.lines, TARGET, LENGTH_J, shard.target_ids, tokens[1])
+            gibbs_counts.count_tokens(block.lines, SOURCE_SIDE, shard.source_ids, tokens[0])
+            gibbs_counts.count_tokens(block.lines, TARGET_SIDE, shard.target_ids, tokens[1])
         widths = [MOST + 1 if fertility.wants_histogram else 0 for fertility in self.fertility]
         return SampledCounts(
             LexiconCounts.zeros(slots),
@@ -156,59 +157,38 @@ class _Sampled:
             for rows, fertility in zip((block.rows, block.columns), self.fertility, strict=True)
         ]
         forward, reverse = self.fertility
-        ratios, zeros = (forward.ratios, reverse.ratios), (forward.zero, reverse.zero)
-        soft_words = (forward.tokens < COMMON) & sampling.soft, (reverse.tokens < COMMON) & sampling.soft
         lexicon = self.lexicon
+        nulls = Nulls(lexicon.null_forward, lexicon.null_reverse)
+        factors = records.Model(
+            records.Translations(lexicon.table.view(np.uint64).reshape(-1), nulls, counts is None),
+            records.Jumps((weights[0], weights[2]), (weights[1], weights[3]), p0, p1, normalised),
+            records.Fertility(
+                (forward.ratios, reverse.ratios),
+                (forward.zero, reverse.zero),
+                (forward.null, reverse.null),
+                forward.falling,
+                self.deficient,
+            ),
+        )
+        seed = sampling.seed % (1 << 62)  # any whole number is a seed
+        schedule = records.Schedule(
+            seed, sampling.first_sweep, streams, sampling.restarts, sampling.burn_in, sampling.samples
+        )
         none = np.empty(0, np.int16)
+        ends = records.Ends(alignments or (none, none), alignments is not None and not keep_best, keep_best)
+        problem = records.Problem(block.pieces, block.ranks, factors, work, schedule, ends)
+        soft_words = (forward.tokens < COMMON) & sampling.soft, (reverse.tokens < COMMON) & sampling.soft
 
-        def task(first: int, last: int) -> tuple[np.ndarray, ...]:
+        def task(first: int, last: int) -> tuple[np.ndarray, np.ndarray, records.Links]:
             counting = counts is not None and normalised
             moves = np.zeros((2, 2, 2 * longest + 2 if counting else 0))
             firsts = np.zeros((2, 2, longest + 1 if counting else 0))
-            links = kernels.sample(
-                first,
-                last,
-                block.lines,
-                shard.source_ids,
-                shard.target_ids,
-                lexicon.slots.row_start,
-                block.rank,
-                lexicon.table.view(np.uint64).reshape(-1),
-                counts is None,
-                (work.forward, work.reverse),
-                (lexicon.null_forward, lexicon.null_reverse),
-                (work.null_forward, work.null_reverse),
-                p0,
-                p1,
-                (weights[0], weights[2]),
-                (weights[1], weights[3]),
-                normalised,
-                ratios,
-                forward.falling,
-                zeros,
-                (forward.null, reverse.null),
-                self.deficient,
-                alignments or (none, none),
-                alignments is not None and not keep_best,
-                keep_best,
-                streams,
-                sampling.seed % (1 << 62),  # any whole number is a seed
-                sampling.first_sweep,
-                sampling.restarts,
-                sampling.burn_in,
-                sampling.samples,
-                LIKELY,
-                soft_words,
-                moves,
-                firsts,
-                tuple(histograms),
-                scores,
-            )
-            return moves, firsts, *links
+            tallies = records.Tallies(moves, firsts, tuple(histograms), scores, soft_words, LIKELY)
+            return moves, firsts, kernels.sample(first, last, problem, tallies)
 
         parts = engine.map(task, block.tasks)
         if counts is not None:
-            self._count(shard, block, work, [part[2:] for part in parts], histograms, counts, engine)
+            self._count(shard, block, work, [links for _, _, links in parts], histograms, counts, engine)
             if normalised:
                 for part in parts:
                     counts.add_shard(part[:2])
@@ -220,7 +200,7 @@ class _Sampled:
         shard: Shard,
         block: Block,
         work: Workspace,
-        links: list[tuple[np.ndarray, ...]],
+        links: list[records.Links],
         histograms: list[np.ndarray],
         counts: SampledCounts,
         engine: Threads,
@@ -228,18 +208,18 @@ class _Sampled:
         """Add links and NULLs to the counts of their word types.  No two tasks share an entry."""
 
         def add(direction: int, low: int, high: int) -> None:
-            for numbers, *found in links:
-                slots, shares = (values[: numbers[direction]] for values in found[2 * direction : 2 * direction + 2])
-                gibbs_counts.add_links(slots, shares, low, high, direction, counts.lexicon.slots)
+            for found in links:
+                number = found.numbers[direction]
+                slots, posteriors = found.slots[direction][:number], found.posteriors[direction][:number]
+                gibbs_counts.add_links(slots, posteriors, low, high, direction, counts.lexicon.slots)
 
         # Sums of rounded posteriors are exact: here the number of tasks may follow the number of threads.
         edges = np.linspace(0, len(self.lexicon.slots), engine.threads + 1).astype(np.int64)
         engine.map(add, [(direction, *pair) for direction in range(2) for pair in pairwise(edges)])
-        source, target = (SOURCE, LENGTH_I, ROW, shard.source_ids), (TARGET, LENGTH_J, COLUMN, shard.target_ids)
         lines, lexicon = block.lines, counts.lexicon
-        scatter_null(lines, *target, work.null_forward, lexicon.null_forward)
-        scatter_null(lines, *source, work.null_reverse, lexicon.null_reverse)
-        for direction, place in enumerate((source, target)):
+        scatter_null(lines, *TARGET_SIDE, shard.target_ids, work.null_forward, lexicon.null_forward)
+        scatter_null(lines, *SOURCE_SIDE, shard.source_ids, work.null_reverse, lexicon.null_reverse)
+        for direction, place in enumerate(((SOURCE_SIDE, shard.source_ids), (TARGET_SIDE, shard.target_ids))):
             if self.fertility[direction].wants_histogram:
                 gibbs_counts.scatter_histograms(lines, *place, histograms[direction], counts.histograms[direction])
 

@@ -12,7 +12,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Threads
 from dovetail.kernels.gibbs import alignments as kernels
 from dovetail.kernels.lexicon.table import FLOOR
-from dovetail.kernels.records import Workspace
+from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1, SampledCounts, Sampling
 from dovetail.models.fertility.factor import MOST, FertilityCounts, Spelling, fertilities
 from dovetail.models.fertility.features import spelling
@@ -36,6 +36,7 @@ Starts = list[tuple[np.ndarray, np.ndarray]]  # of each block: a position a targ
 def best_words(model: IBM1, shard: Shard, work: Workspace, engine: Threads) -> Starts:
     """IBM Model 1's best alignments of both directions, where chains of other samplers begin."""
     starts = []
+    nulls = Nulls(model.lexicon.null_forward, model.lexicon.null_reverse)
     for block in shard:
         view = block.view(work)
         model.lexicon.gather(shard, block, view, engine)
@@ -44,13 +45,9 @@ def best_words(model: IBM1, shard: Shard, work: Workspace, engine: Threads) -> S
             lambda first, last: kernels.best_words(
                 first,
                 last,
-                block.lines,  # noqa: B023 (the tasks end before the next block)
-                shard.source_ids,
-                shard.target_ids,
-                model.lexicon.null_forward,
-                model.lexicon.null_reverse,
-                view.forward,  # noqa: B023
-                view.reverse,  # noqa: B023
+                block.pieces,  # noqa: B023 (the tasks end before the next block)
+                nulls,
+                view,  # noqa: B023
                 *found,  # noqa: B023
             ),
             block.tasks,

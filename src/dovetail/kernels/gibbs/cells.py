@@ -1,13 +1,32 @@
-"""One piece's translation probabilities as the sampler wants them, a row a word filled up to whole octets; and back."""
+"""One piece's translation probabilities as the sampler wants them, one row per word filled up to whole octets; and back."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.kernels import leaf
-from dovetail.kernels._numba import OCTET, first_of, nothing, store
-from dovetail.kernels.gibbs.sweep import GROUP, U, padded
-from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
+from dovetail.kernels._numba import OCTET, fetch, first_of, nothing, store
+from dovetail.kernels.gibbs.layout import GROUP, U, padded
+from dovetail.kernels.lexicon.slots import row_of, slot_of
+from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
+
+
+@leaf
+def number_row(i, ahead):
+    """The lexicon's slots of source word i's cells, laid out as cells are; the table's entries are fetched."""
+    line, slots, table = ahead.line, ahead.slots, ahead.table
+    _, source_ids, target_ids = ahead.pieces
+    row_start, rank = ahead.ranks
+    J = U(line[LENGTH_J])
+    word = line[SOURCE] + i
+    if i + 1 < line[LENGTH_I]:
+        fetch(row_start, U(source_ids[word + 1]))
+    row = row_of(row_start, source_ids[word])
+    place = U(i) * J
+    for j in range(J):
+        slot = U(slot_of(row, rank, U(line[CELL]) + place + j, target_ids, U(line[TARGET]) + j))
+        slots[place + j] = slot
+        fetch(table, slot)
 
 
 @leaf
@@ -18,16 +37,17 @@ def pad(emission, place, J, I):
 
 
 @leaf
-def look_up(line, slots, table, area, emission, written):
-    """t(f | e) of one piece to `emission`, and from `area` on t(e | f), straight from the table; rows as `sweep` wants them.
+def look_up(line, slots, table, area, candidates):
+    """t(f | e) of one piece, and from `area` on t(e | f), straight from the table; rows as `sweep` wants them.
 
     A sentence is in the cache while it is sampled: half the time of gathering whole blocks first.  The two numbers of a
-    slot are read as one of 64 bits, and `written` is the same memory as `emission`, as 32-bit numbers.
+    slot are read as one of 64 bits.
     """
     I, J = line[LENGTH_I], line[LENGTH_J]
     down, across = padded(I), padded(J)
-    pad(emission, 0, J, I)
-    pad(emission, area, I, J)
+    pad(candidates.emission, 0, J, I)
+    pad(candidates.emission, area, I, J)
+    written = candidates.written
     cell = U(0)
     for i in range(I):
         at, to = U(i), U(area + i * across)
@@ -40,7 +60,7 @@ def look_up(line, slots, table, area, emission, written):
 
 
 @leaf
-def copy_cells(line, forward_cells, reverse_cells, area, emission):
+def copy_cells(line, work, area, emission):
     """The same, from cells that were gathered before."""
     I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
     down, across = padded(I), padded(J)
@@ -48,46 +68,47 @@ def copy_cells(line, forward_cells, reverse_cells, area, emission):
     pad(emission, area, I, J)
     for i in range(I):
         for j in range(J):
-            emission[j * down + i] = forward_cells[cell + i * J + j]
-            emission[area + i * across + j] = reverse_cells[cell + i * J + j]
+            emission[j * down + i] = work.forward[cell + i * J + j]
+            emission[area + i * across + j] = work.reverse[cell + i * J + j]
 
 
 @leaf
-def put_back(line, forward_cells, reverse_cells, area, posterior):
-    """Posteriors to the cells they belong to; clears `posterior`."""
+def put_back(line, work, area, tally):
+    """Posteriors to the cells they belong to; clears them where they were."""
     I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
     down, across = padded(I), padded(J)
+    posterior = tally.posterior
     for i in range(I):
         for j in range(J):
-            forward_cells[cell + i * J + j] = posterior[j * down + i]
-            reverse_cells[cell + i * J + j] = posterior[area + i * across + j]
+            work.forward[cell + i * J + j] = posterior[j * down + i]
+            work.reverse[cell + i * J + j] = posterior[area + i * across + j]
     posterior[: J * down] = np.float32(0.0)
     posterior[area : area + I * across] = np.float32(0.0)
+    tally.bits[:] = U(0)
 
 
 @leaf
-def links_of(line, d, room, groups, cell_slots, area, posterior, bits, number, slots, shares):
-    """List the slots and the shares of all links of direction d, behind the first `number`; returns how many there are.
-
-    Clears `posterior` and `bits`.
-    """
+def list_links(line, d, cell_slots, layout, tally, links):
+    """Add the slots and the posteriors of all links of direction d to the list; clears the posteriors and their bits."""
     I, J = (line[LENGTH_I], line[LENGTH_J]) if d == 0 else (line[LENGTH_J], line[LENGTH_I])
+    posterior, bits = tally.posterior, tally.bits
+    slots, posteriors = links.slots[d], links.posteriors[d]
     width = U(padded(I))
-    row = U(d * area)
+    row = U(d * layout.area)
     # Cell (i, j) of this direction is at i * stride + j * step.
     step, stride = (U(1), U(J)) if d == 0 else (U(I), U(1))
-    n = U(number)
+    n = U(links.numbers[d])
     for j in range(U(J)):
         for group in range(U((I + GROUP - 1) // GROUP)):
-            place = (U(d * room) + j) * U(groups) + group
+            place = (U(d * layout.room) + j) * U(layout.groups) + group
             high = bits[place]
             bits[place] = U(0)
             while high != U(0):
                 i = group * U(GROUP) + first_of(high)
                 high &= high - U(1)
                 slots[n] = cell_slots[i * stride + j * step]
-                shares[n] = posterior[row + i]
+                posteriors[n] = posterior[row + i]
                 posterior[row + i] = np.float32(0.0)
                 n += U(1)
         row += width
-    return np.int64(n)
+    links.numbers[d] = n

@@ -32,21 +32,18 @@ def add_expected(table, links, counts):
 
 
 @kernel
-def count_tokens(lines, start, length, ids, tokens):
-    """Add the tokens of every piece to those of their word types; returns how many there are."""
-    total = 0
+def count_tokens(lines, side, ids, tokens):
+    """Add the tokens of one side of every piece to those of their word types."""
     for piece in range(len(lines)):
-        for k in range(lines[piece, length]):
-            tokens[ids[lines[piece, start] + k]] += 1
-        total += lines[piece, length]
-    return total
+        for k in range(lines[piece, side.length]):
+            tokens[ids[lines[piece, side.start] + k]] += 1
 
 
 @kernel
-def scatter_histograms(lines, start, length, place, ids, histogram, counts):
+def scatter_histograms(lines, side, ids, histogram, counts):
     """Add tokens' histograms of counts (tokens, C) to those of their word types; exact in any order, being `rounded`."""
     for piece in range(len(lines)):
-        for k in range(lines[piece, length]):
-            word = ids[lines[piece, start] + k]
+        for k in range(lines[piece, side.length]):
+            word = ids[lines[piece, side.start] + k]
             for c in range(histogram.shape[1]):
-                counts[word, c] += rounded(histogram[lines[piece, place] + k, c])
+                counts[word, c] += rounded(histogram[lines[piece, side.place] + k, c])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.hmm.best import NULL, best_partner
 from dovetail.kernels.hmm.dense import running_sums, transitions
 from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
@@ -285,20 +286,10 @@ def mark_ibm1(first, last, lines, source_ids, target_ids, null_forward, null_rev
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         for j in range(J):
-            best = -1
-            value = null_forward[target_ids[line[TARGET] + j]]
-            for i in range(I):
-                if forward[cell + i * J + j] > value:
-                    value = forward[cell + i * J + j]
-                    best = i
-            if best >= 0:
-                marks[cell + best * J + j] |= FORWARD
+            i = best_partner(forward, cell + j, J, I, null_forward[target_ids[line[TARGET] + j]])
+            if i != NULL:
+                marks[cell + i * J + j] |= FORWARD
         for i in range(I):
-            best = -1
-            value = null_reverse[source_ids[line[SOURCE] + i]]
-            for j in range(J):
-                if reverse[cell + i * J + j] > value:
-                    value = reverse[cell + i * J + j]
-                    best = j
-            if best >= 0:
-                marks[cell + i * J + best] |= REVERSE
+            j = best_partner(reverse, cell + i * J, 1, J, null_reverse[source_ids[line[SOURCE] + i]])
+            if j != NULL:
+                marks[cell + i * J + j] |= REVERSE
