@@ -15,8 +15,11 @@ import naive
 import naive_fertility_models as slow
 from dovetail.kernels import _numba as octets
 from dovetail.kernels import kernel
+from dovetail.kernels.gibbs import prepare, records
 from dovetail.kernels.gibbs import sweep as gibbs
+from dovetail.kernels.gibbs.layout import EXITS, I_, J_, padded
 from dovetail.kernels.gibbs.random import draw, stream, uniform
+from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1, Sampling
 from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, fertilities
 from dovetail.pool import Pool
@@ -102,9 +105,9 @@ def test_random_numbers_are_uniform_and_neighbours_in_every_key_are_independent(
     assert ((observed - expected) ** 2 / expected).sum() < 160  # chi-square with 99 degrees: 1 in 10,000
     for axis in range(3):
         moved = np.moveaxis(numbers, axis, 0)
-        shard = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
-        observed = np.bincount(shard.ravel(), minlength=100)
-        expected = shard.size / 100
+        pairs = (moved[:-1] * 10).astype(int) * 10 + (moved[1:] * 10).astype(int)
+        observed = np.bincount(pairs.ravel(), minlength=100)
+        expected = pairs.size / 100
         assert ((observed - expected) ** 2 / expected).sum() < 160
     assert len(np.unique(numbers)) == numbers.size
 
@@ -166,66 +169,45 @@ def test_octets_calculate_as_eight_numbers_do(numbers):
     assert first == (np.argmax(a >= b) if (a >= b).any() else 64)
 
 
-def sweep_arguments(shapes, emissions, null_odds, jumps, firsts, normalised, ratios, tail, null_tail, alignments):
-    """What `sweep` wants, by name, for one pair's two directions: (I, J), translations (J, I), weights, alignments."""
-    longest = max(max(shape) for shape in shapes)
-    room = int(gibbs.padded(longest)) + 8
-    area = max(int(gibbs.padded(I)) * J for I, J in shapes)
-    arguments = {
-        "state": np.array([[I, J, 0, naive.NULL, naive.NULL] for I, J in shapes]),
-        "alignment": np.full(2 * room, naive.NULL),
-        "room": room,
-        "groups": -(-longest // 64),
-        "longest": longest,
-        "area": area,
-        "emission": np.zeros(2 * area, np.float32),
-        "null_odds": np.zeros(2 * room, np.float32),
-        "into_weights": gibbs.weights_of(longest, tuple(jumps), tuple(firsts)),
-        "out_weights": gibbs.weights_of(longest, tuple(j[::-1].copy() for j in jumps), (np.ones(0, np.float32),) * 2),
-        "first_sums": np.ones(2, np.float32),
-        "exits": np.ones(2 * room, np.float32),
-        "exit_rows": np.array([0, room]),
-        "ratios": np.ones((2 * room, ratios[0].shape[1]), np.float32),
-        "tail": tail,
-        "null_tail": null_tail,
-        "counts": np.zeros(2 * room, np.int64),
-        "gains": np.zeros(4 * room, np.float32),
-        "weight": np.zeros(2 * room, np.float32),
-        "sums": np.zeros(32, np.float32),
-        "after": np.zeros(2 * room, np.int64),
-        "keys": np.zeros(2, np.uint64),
-        "soft": np.zeros(2 * room, np.bool_),
-        "limits": np.full(4 * room, np.inf, np.float32),
-        "null_limit": np.float32(1e-30),
-        "share": np.float32(1.0),
-        "posterior": np.zeros(2 * area, np.float32),
-        "bits": np.zeros(2 * room * -(-longest // 64), np.uint64),
-        "null_posterior": np.zeros(2 * room, np.float32),
-        "distances": np.zeros(4 * room, np.int64),
-        "departures": np.zeros(2 * room, np.int64),
-        "meanwhile": 0,
-        "line": np.zeros(7, np.int64),
-        "source_ids": np.zeros(0, np.int32),
-        "target_ids": np.zeros(0, np.int32),
-        "row_start": np.zeros(0, np.int64),
-        "rank": np.zeros(0, np.uint16),
-        "table": np.zeros(0, np.uint64),
-        "slots": np.zeros(0, np.uint64),
-    }
+NO_PIECE = records.Ahead(
+    np.zeros(7, np.int64),
+    np.zeros(0, np.uint64),
+    Pieces(np.zeros((0, 7), np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32)),
+    Ranks(np.zeros(0, np.int64), np.zeros(0, np.uint16)),
+    np.zeros(0, np.uint64),
+)
+
+
+def sampler_for(shapes, emissions, null_odds, jumps, fertility, ratios, alignments, credit=1.0):
+    """A sampler of one pair's two directions: (I, J), translations (J, I), ratios of the words, alignments."""
+    lines = np.zeros((1, 7), np.int64)
+    lines[0, LENGTH_I], lines[0, LENGTH_J] = shapes[0]
+    layout, _, _ = prepare.layout_of(0, 1, lines)
+    sampler = prepare.sampler_of(layout, jumps, fertility, np.float32(credit), 1e-30)
+    longest, room = layout.longest, layout.room
+    sampler.candidates.emission[:] = 0
+    sampler.candidates.null_odds[:] = 0
+    sampler.tally.null_posterior[:] = 0
     for d, (I, J) in enumerate(shapes):
-        rows = arguments["emission"][d * area :][: J * int(gibbs.padded(I))].reshape(J, -1)
-        rows[:, :I] = emissions[d]
-        arguments["alignment"][d * room : d * room + J] = alignments[d]
-        arguments["null_odds"][d * room : d * room + J] = null_odds[d]
-        arguments["ratios"][d * room : d * room + I] = ratios[d]
-        if normalised:
-            arguments["exits"][d * room : d * room + I] = [
-                1 / jumps[d][longest - i : longest - i + I].sum() for i in range(I)
-            ]
-            arguments["first_sums"][d] = firsts[d][:I].sum()
-    names = "state", "alignment", "room", "exits", "exit_rows", "ratios", "tail", "counts", "gains"
-    gibbs.begin(*(arguments[name] for name in names))
-    return arguments
+        for column, value in zip((I_, J_, EXITS), (I, J, d * room if jumps.normalised else 0), strict=True):
+            sampler.pair.state[column + d] = value
+        rows_of(sampler, sampler.candidates.emission, d)[:, :I] = emissions[d]
+        sampler.pair.alignment[d * room : d * room + J] = alignments[d]
+        sampler.candidates.null_odds[d * room : d * room + J] = null_odds[d]
+        sampler.rates.ratios[d * room : d * room + I] = ratios[d]
+        if jumps.normalised:
+            sums = [jumps.weights[d][longest - i : longest - i + I].sum() for i in range(I)]
+            sampler.jumps.exits[d * room : d * room + I] = 1 / np.array(sums)
+            sampler.jumps.first_sum[d] = jumps.first_links[d][:I].sum()
+    gibbs.begin(sampler)
+    return sampler
+
+
+def rows_of(sampler, cells, d):
+    """Direction d's part of cells (emission or posterior), one row per generated word."""
+    width = int(padded(sampler.pair.state[I_ + d]))
+    J = sampler.pair.state[J_ + d]
+    return cells[d * sampler.layout.area :][: J * width].reshape(J, width)
 
 
 @given(
@@ -237,22 +219,20 @@ def sweep_arguments(shapes, emissions, null_odds, jumps, firsts, normalised, rat
 def test_draws_from_several_octets_are_in_proportion_to_the_weights_and_never_impossible(weights, null, seed):
     """With nothing but translations, every word of a sentence is a draw from the same distribution."""
     I, J = len(weights), 4000
-    ones = np.ones(2 * J + 1, np.float32)
-    arguments = sweep_arguments(
-        ((I, J), (1, 1)),
+    ones, one = np.ones(2 * J + 1, np.float32), np.ones((1, 1), np.float32)
+    sampler = sampler_for(
+        ((I, J), (J, I)),
         (weights, 1.0),
         (null, 0.0),
-        (ones, ones),
-        (ones[:J], ones[:J]),
-        False,
-        (np.ones((I, 1), np.float32), np.ones((1, 1), np.float32)),
-        np.ones(J + 1, np.float32),
-        np.ones(J + 1, np.float32),
-        (np.zeros(J, np.int64), [0]),
+        records.Jumps((ones, ones), (ones[:J], ones[:J]), 1.0, 1.0, False),
+        records.Fertility((one, one), (np.zeros(1), np.zeros(1)), (0.0, 0.0), False, True),
+        (one, one),
+        (np.zeros(J, np.int64), np.zeros(I, np.int64)),
     )
-    arguments["keys"][:] = stream(seed, 0, 0)
-    gibbs.sweep(0, J, *arguments.values())
-    drawn = arguments["alignment"][:J]
+    sampler.rates.null_tail[:] = 1
+    sampler.pair.keys[:] = stream(seed, 0, 0)
+    gibbs.sweep(0, J, True, sampler, 0, NO_PIECE)
+    drawn = sampler.pair.alignment[:J]
     total = null + sum(weights)
     if total == 0:
         assert (drawn == 0).all()  # it stays
@@ -261,9 +241,9 @@ def test_draws_from_several_octets_are_in_proportion_to_the_weights_and_never_im
     expected = np.array([null, *weights]) / total
     assert (seen[expected == 0] == 0).all()
     assert seen / J == pytest.approx(expected, abs=0.045)
-    links = arguments["posterior"][: J * int(gibbs.padded(I))].reshape(J, -1)
+    links = rows_of(sampler, sampler.tally.posterior, 0)
     assert links.sum(axis=0)[:I].tolist() == seen[1:].tolist()
-    assert arguments["null_posterior"][:J].tolist() == (drawn == naive.NULL).tolist()
+    assert sampler.tally.null_posterior[:J].tolist() == (drawn == naive.NULL).tolist()
 
 
 sentences = st.lists(st.integers(0, 3), min_size=1, max_size=4)
@@ -283,7 +263,7 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
     forward = model.fertility[0]
     alignments = [np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J))) for I, J in shapes]
     j = data.draw(st.integers(0, longest - 1))
-    arguments = sweep_arguments(
+    sampler = sampler_for(
         shapes,
         (matrices[0].T, matrices[1]),
         [p0 / p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
@@ -291,15 +271,12 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
         [start[:longest] for start in firsts],
         normalised,
         [f.ratios[list(words)] for f, words in zip(model.fertility, (source, target), strict=True)],
-        gibbs.tails(longest + 1, forward.ratios.shape[1], forward.falling, model.deficient),
-        (1 / count if model.deficient else np.ones(longest + 1)).astype(np.float32),
         alignments,
+        credit=0.5,
     )
-    arguments["keys"][:] = stream(seed, 0, 0)
-    arguments["share"] = np.float32(0.5)
-    arguments["soft"][:] = True
-    arguments["limits"][:] = 1e-30
-    gibbs.sweep(j, j + 1, *arguments.values())
+    sampler.pair.keys[:] = stream(seed, 0, 0)
+    sampler.tally.soft[:] = True
+    gibbs.sweep(j, j + 1, True, sampler, 0, NO_PIECE)
     for direction, joint in enumerate(joints(model, source, target)):
         I, J = shapes[direction]
         if j >= J:
@@ -310,15 +287,15 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
             candidate[j] = i
             expected.append(joint(tuple(candidate)))
         share = np.array(expected) / sum(expected)
-        room, area = arguments["room"], arguments["area"]
-        credited = arguments["posterior"][direction * area :][: J * int(gibbs.padded(I))].reshape(J, -1)
-        null = arguments["null_posterior"][direction * room + j]
+        room, tally = sampler.layout.room, sampler.tally
+        credited = rows_of(sampler, tally.posterior, direction)
+        null = tally.null_posterior[direction * room + j]
         assert np.array([null, *credited[j, :I]]) == pytest.approx(0.5 * share, rel=1e-4)
         assert np.count_nonzero(credited) == np.count_nonzero(credited[j, :I])
-        assert arguments["bits"][direction * room + j] == sum(1 << i for i in range(I) if credited[j, i])
-        drawn = arguments["alignment"][direction * room : direction * room + J]
+        assert tally.bits[direction * room + j] == sum(1 << i for i in range(I) if credited[j, i])
+        drawn = sampler.pair.alignment[direction * room : direction * room + J]
         before = [i for i in drawn[:j] if i != naive.NULL]
-        jumps = np.flatnonzero(arguments["distances"][2 * direction * room :][: 2 * room]) - longest
+        jumps = np.flatnonzero(tally.distances[2 * direction * room :][: 2 * room]) - longest
         assert jumps.tolist() == ([drawn[j] - before[-1]] if before and drawn[j] != naive.NULL else [])
 
 
