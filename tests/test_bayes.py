@@ -1,4 +1,4 @@
-"""Bayesian alignment: samplers against enumerated posteriors, strands, warm starts, and what the paper's tables say."""
+"""Bayesian alignment: samplers against enumerated posteriors, shards, warm starts, and what the paper's tables say."""
 
 from __future__ import annotations
 
@@ -176,13 +176,13 @@ def test_counts_always_say_what_the_alignments_are(shards):
         assert chain.sums.samples == 2
 
 
-def test_strands_take_every_piece_once():
+def test_shards_take_every_piece_once():
     shard, _ = laid_out(made_up(30))
     for shards in (1, 2, 7, 100):
         runs = [run for strand in Strands.of(shard, shards).strands for run in strand]
         assert [first for _, first, _ in runs] == [0, *[last for _, _, last in runs][:-1]]
         assert runs[-1][2] == len(shard.pieces)
-        assert len(runs) <= strands
+        assert len(runs) <= shards
 
 
 def test_a_short_text_is_sampled_strictly_in_sequence():
@@ -191,7 +191,7 @@ def test_a_short_text_is_sampled_strictly_in_sequence():
 
 
 @pytest.mark.parametrize("recipe", ["ibm1-bayes", "hmm-bayes"])
-def test_strands_give_the_same_bytes_for_any_number_of_threads(recipe):
+def test_shards_give_the_same_bytes_for_any_number_of_threads(recipe):
     bitext = Bitext.from_pairs([(e.split(), f.split()) for e, f in made_up(60)])
     results = [
         Aligner(recipe, seed=2, threads=threads, shards=4, burn_in=10, samples=5, lag=1).fit(bitext).align(bitext)

@@ -501,8 +501,14 @@ BAD = {
     "an unknown flag": (lambda f, b, m: (*b, "--magic"), ["--magic", "--help"]),
     "an option without a value": (lambda f, b, m: (*b, "--option", "magic"), ["magic", "NAME=VALUE"]),
     "a word for a number": (lambda f, b, m: (*b, *PLAIN, "--option", "window=wide"), ["window", "'wide'", "number"]),
-    "a fraction for a whole number": (lambda f, b, m: (*b, *PLAIN, "--option", "window=2.5"), ["window", "2.5", "whole"]),
-    "a number for true or false": (lambda f, b, m: (*b, *PLAIN, "--option", "variational=7"), ["variational", "true or false"]),
+    "a fraction for a whole number": (
+        lambda f, b, m: (*b, *PLAIN, "--option", "window=2.5"),
+        ["window", "2.5", "whole"],
+    ),
+    "a number for true or false": (
+        lambda f, b, m: (*b, *PLAIN, "--option", "variational=7"),
+        ["variational", "true or false"],
+    ),
     "an option out of range": (lambda f, b, m: (*b, "--option", "null=1"), ["null", "above 0 and below 1"]),
     "an option that is not a number": (lambda f, b, m: (*b, "--option", "threshold=nan"), ["threshold", "nan"]),
     "a threshold over 1": (lambda f, b, m: (*b, "--threshold", "1.5"), ["--threshold", "1.5"]),

@@ -256,20 +256,24 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
     model = random_model(name, kind, cells_of([(source, target), ([0, 1, 2, 3], [0, 1, 2, 3])]), seed)
     longest = max(len(source), len(target))
     shapes = (len(source), len(target)), (len(target), len(source))
-    weights, firsts, p0, p1, normalised = model.factors(longest)
+    moves = model.factors(longest)
     matrices = entries(model.lexicon, source, target)
     nulls = model.lexicon.nulls.forward[list(target)], model.lexicon.nulls.reverse[list(source)]
-    count = np.arange(longest + 1) + 1
-    forward = model.fertility[0]
+    forward, reverse = model.fertility
     alignments = [np.array(data.draw(st.lists(st.integers(-1, I - 1), min_size=J, max_size=J))) for I, J in shapes]
     j = data.draw(st.integers(0, longest - 1))
     sampler = sampler_for(
         shapes,
         (matrices[0].T, matrices[1]),
-        [p0 / p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
-        weights,
-        [start[:longest] for start in firsts],
-        normalised,
+        [moves.p0 / moves.p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
+        moves,
+        records.Fertility(
+            (forward.ratios, reverse.ratios),
+            (forward.zero, reverse.zero),
+            (forward.null, reverse.null),
+            forward.falling,
+            model.deficient,
+        ),
         [f.ratios[list(words)] for f, words in zip(model.fertility, (source, target), strict=True)],
         alignments,
         credit=0.5,

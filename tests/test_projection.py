@@ -27,7 +27,6 @@ from dovetail.models.constraints import (
     TagPairs,
     constraints,
 )
-from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps.distance import WindowJumps
 from dovetail.training import em
 from dovetail.training.monitor import Monitor

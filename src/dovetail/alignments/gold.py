@@ -217,5 +217,7 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")
-gold_formats.add("pharaoh", _read_links, "`0-0 1?2`, one line per pair, counted from 0; `?` or `p` marks possible links")
+gold_formats.add(
+    "pharaoh", _read_links, "`0-0 1?2`, one line per pair, counted from 0; `?` or `p` marks possible links"
+)
 gold_formats.add("naacl", _read_naacl, "`0001 1 2 S`, one line per link, counted from 1; P marks possible links")

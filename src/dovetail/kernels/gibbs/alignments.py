@@ -10,7 +10,10 @@ from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOUR
 
 @kernel
 def best_words(first_piece, last_piece, pieces, nulls, work, a, b):
-    """IBM Model 1's best alignments: forward's to `a`, one entry per target token, reverse's to `b`, one per source token."""
+    """IBM Model 1's best alignments: forward's to `a`, one entry per target token, reverse's to `b`, one per source token.
+
+    The workspace has the translation probabilities.
+    """
     for piece in range(first_piece, last_piece):
         line = pieces.lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]

@@ -77,8 +77,8 @@ def word_by_word(d, ids, start, null_table, sampler, begins):
 def prepare(line, pieces, model, ends, tallies, sampler, run):
     """A piece's lengths, words and the alignments that its chains begin with."""
     state, room = sampler.pair.state, sampler.layout.room
-    state[I_ + 0] = state[J_ + 1] = line[LENGTH_I]
-    state[J_ + 0] = state[I_ + 1] = line[LENGTH_J]
+    state[I_] = state[J_ + 1] = line[LENGTH_I]
+    state[J_] = state[I_ + 1] = line[LENGTH_J]
     sides = (pieces.source_ids, line[SOURCE]), (pieces.target_ids, line[TARGET])
     for d in range(2):
         ids, start = sides[d]
@@ -129,7 +129,7 @@ def run_chains(line, number, schedule, keep_best, tallies, sampler, run, rows, a
             if samples > 0:
                 for d in range(2):
                     pair.keys[d] = stream(seed * 2 + d, first_sweep + drawn, number)
-                sweep(0, max(state[J_ + 0], state[J_ + 1]), counted, sampler, rows if drawn == 0 else 0, ahead)
+                sweep(0, max(state[J_], state[J_ + 1]), counted, sampler, rows if drawn == 0 else 0, ahead)
                 drawn += 1
             for d in range(2):
                 if samples == 0:
@@ -147,8 +147,8 @@ def run_chains(line, number, schedule, keep_best, tallies, sampler, run, rows, a
 
 
 @leaf
-def sample_piece(piece, last_piece, numbered, problem, tallies, sampler, run, links):
-    """Sample one piece, whose slots were looked up before if it is `numbered`; returns whether the next one's are now."""
+def sample_piece(piece, first_piece, last_piece, problem, tallies, sampler, run, links):
+    """Sample one piece, and meanwhile look up the slots of the next one."""
     pieces, ranks, model, work, schedule, ends = problem
     layout, pair, tally, candidates = sampler.layout, sampler.pair, sampler.tally, sampler.candidates
     lines, (table, _, gathered) = pieces.lines, model.translations
@@ -157,11 +157,10 @@ def sample_piece(piece, last_piece, numbered, problem, tallies, sampler, run, li
     if gathered:
         copy_cells(line, work, layout.area, candidates.emission)
     else:
-        for i in range(0 if numbered else line[LENGTH_I]):
+        for i in range(0 if piece > first_piece and schedule.samples > 0 else line[LENGTH_I]):
             number_row(i, Ahead(line, here, pieces, ranks, table))
         look_up(line, here, table, layout.area, candidates)
-    numbering = not gathered and schedule.samples > 0 and piece < last_piece - 1
-    rows = following[LENGTH_I] if numbering else 0
+    rows = 0 if gathered or piece == last_piece - 1 else following[LENGTH_I]
     prepare(line, pieces, model, ends, tallies, sampler, run)
     ahead = Ahead(following, coming, pieces, ranks, table)
     run_chains(line, schedule.streams[piece], schedule, ends.keep_best, tallies, sampler, run, rows, ahead)
@@ -177,7 +176,6 @@ def sample_piece(piece, last_piece, numbered, problem, tallies, sampler, run, li
             list_links(line, d, here, layout, tally, links)
     if gathered:
         put_back(line, work, layout.area, tally)
-    return numbering
 
 
 @kernel
@@ -188,10 +186,9 @@ def sample_pieces(first_piece, last_piece, problem, tallies, sampler, run, links
     """
     lines, gathered = problem.pieces.lines, problem.model.translations.gathered
     numbers, room = links.numbers, len(links.slots[0])
-    numbered = False
     for piece in range(first_piece, last_piece):
         cells = lines[piece, LENGTH_I] * lines[piece, LENGTH_J]
         if not gathered and max(numbers[0], numbers[1]) + cells > room:
             return piece
-        numbered = sample_piece(piece, last_piece, numbered, problem, tallies, sampler, run, links)
+        sample_piece(piece, first_piece, last_piece, problem, tallies, sampler, run, links)
     return last_piece

@@ -28,9 +28,9 @@ from dovetail.kernels.records import LENGTH_I, LENGTH_J
 
 
 @kernel
-def octets(size, value):
-    """An array of float32 whose octets are loaded at once: numba's memory begins at a multiple of 32 bytes, numpy's of 16."""
-    return np.full(size, np.float32(value), np.float32)
+def octets(size):
+    """An array of float32 that is read by octets: numba's begin at a multiple of their size, numpy's of half of it."""
+    return np.empty(size, np.float32)
 
 
 @kernel
@@ -105,10 +105,12 @@ def rates_of(layout: Layout, fertility: Fertility) -> Rates:
 def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float) -> Tally:
     """Nothing counted yet; `departures` positions could be jumped from, and a sample counts `credit`."""
     limit = np.float32(likely) * credit
-    limits = octets(4 * layout.room, np.inf)
-    limits.reshape(2, 2, -1)[:, 1] = limit
+    posterior, limits = octets(2 * layout.area), octets(4 * layout.room)
+    posterior.fill(0.0)
+    by_word = limits.reshape(2, 2, -1)
+    by_word[:, 0], by_word[:, 1] = np.inf, limit
     return Tally(
-        octets(2 * layout.area, 0.0),
+        posterior,
         np.zeros(2 * layout.room * layout.groups, np.uint64),
         np.empty(2 * layout.room, np.float32),
         np.zeros(2 * layout.room, np.bool_),
@@ -123,13 +125,14 @@ def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float)
 def sampler_of(layout: Layout, jumps: Jumps, fertility: Fertility, credit: np.float32, likely: float) -> Sampler:
     """All that sweeps need for pieces that fit in the layout."""
     words = 2 * layout.room
-    emission = octets(2 * layout.area, 0.0)
+    emission, gains = octets(2 * layout.area), octets(2 * words)
+    gains.fill(0.0)
     weights = jump_weights_of(layout, jumps)
     pair = Pair(
         np.zeros(12, np.int64),
         np.empty(words, np.int64),
         np.empty(words, np.int64),
-        octets(2 * words, 0.0),
+        gains,
         np.empty(words, np.int64),
         np.empty(2, np.uint64),
     )
@@ -137,7 +140,7 @@ def sampler_of(layout: Layout, jumps: Jumps, fertility: Fertility, credit: np.fl
         emission,
         emission.view(np.uint32),
         np.empty(words, np.float32),
-        octets(words, 0.0),
+        octets(words),
         np.zeros(4 * OCTET, np.float32),
     )
     tally = tally_of(layout, len(weights.exits), credit, likely)

@@ -237,8 +237,8 @@ def sweep(first_word, last_word, counted, sampler, rows, ahead):
     look_ahead(first_word, sampler.layout.room, sampler.pair)
     for d in range(2):
         if first_word < state[J_ + d]:
-            take_out(d, first_word, sampler)
-    numbered = 0
+            take_out(d, np.int64(first_word), sampler)
+    numbered = np.int64(0)
     for j in range(first_word, last_word):
         while numbered * (last_word - first_word) < (j + 1 - first_word) * rows:
             number_row(numbered, ahead)

@@ -110,7 +110,7 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
             x[n] = multipliers.columns[k]
             n += 1
     ends[0] = number = n
-    for k in range(listed.begin[0, piece], listed.begin[0, piece + 1]):
+    for _ in range(listed.begin[0, piece], listed.begin[0, piece + 1]):
         active[n] = bound[n] = x[n] = 0.0
         n += 1
     for e in range(listed.begin[1, piece], listed.begin[1, piece + 1]):
