@@ -16,16 +16,8 @@ from dovetail.registry import Registry
 
 methods: Registry[Callable[[Problem, Budget], BidirectionalMap]] = Registry("method")
 for _name, _where, _description in (
-    (
-        "exact",
-        "decoding.bidirectional_exact:solve",
-        "bounds over shared events, pruning, branch and bound: proves practically every sentence pair",
-    ),
-    (
-        "relaxation",
-        "laboratory.relaxation:solve",
-        "Lagrangian relaxation of the reverse chain (Chang et al. 2014, sections 3 and 4)",
-    ),
+    ("exact", "decoding.bidirectional_exact:solve", "bounds over shared events, pruning, branch and bound"),
+    ("relaxation", "laboratory.relaxation:solve", "relaxed reverse chain (Chang et al. 2014, sections 3 and 4)"),
     (
         "relaxation+constraints",
         "laboratory.relaxation:solve_with_constraints",
@@ -36,11 +28,7 @@ for _name, _where, _description in (
         "laboratory.dual_decomposition:solve",
         "two chains with a multiplier for each cell (DeNero and Macherey 2011)",
     ),
-    (
-        "integer",
-        "laboratory.integer_program:solve",
-        "integer program, solved by HiGHS (pip install highspy)",
-    ),
+    ("integer", "laboratory.integer_program:solve", "integer program, solved by HiGHS (pip install highspy)"),
 ):
     methods.add_later(_name, f"dovetail.{_where}", _description)
 

@@ -10,20 +10,15 @@ import numpy as np
 
 from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget
 from dovetail.errors import InputError
-from dovetail.kernels.bidirectional.records import DISAGREEMENT, Problem
+from dovetail.kernels.bidirectional.records import DISAGREEMENT, FULL, Problem
 from dovetail.kernels.bidirectional.search import improve, repair, score_and_ceiling
-from dovetail.kernels.laboratory.constraints import (
-    MOST_CONSTRAINTS,
-    OVERFLOW,
-    Relaxed,
-    constrained_best,
-    new_entries,
-)
+from dovetail.kernels.laboratory.constraints import MOST_CONSTRAINTS, OVERFLOW, Relaxed, constrained_best, new_entries
 from dovetail.kernels.laboratory.relaxation import (
+    SETTINGS,
     Choice,
+    Lattice,
     ReversePrices,
     fill_prices,
-    new_lattice,
     prune,
     relax,
     step,
@@ -96,18 +91,16 @@ class _Relaxation:
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = _first_multipliers(problem.omega)
         self.prices = ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
-        self.lattice = new_lattice(problem)
+        self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
         self.constant = 0.0
-        self.choice = Choice(
-            np.zeros(I + 1, np.int64), np.zeros(I + 1, np.int64), np.zeros((3 * I + J + 1, 3), np.int64)
-        )
-        self.y = np.zeros(J + 1, np.int64)
+        x, y = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
+        self.choice, self.y = Choice(x, x.copy(), np.zeros((3 * I + J + 1, 3), np.int64)), y
         self.violated = np.zeros((I + 1, J), np.int64)
         self.own = np.zeros((I + 1, J + 1), np.int64)  # each constraint put back has a bit of its own
         self.constraints = 0
         self.seen = np.zeros((I + 1, J + 1), np.bool_)
-        self.best = self.choice.x.copy(), self.y.copy()
+        self.best = x.copy(), y.copy()
         self.score, self.ceiling = score_and_ceiling(problem, *self.best)
         self.bound = math.inf
         self.iterations = 0
@@ -190,6 +183,20 @@ class _Relaxation:
     def result(self) -> BidirectionalMap:
         pruned = 1.0 - self.alive / self.states
         return BidirectionalMap.of(self.problem, *self.best, self.bound, self.iterations, self.constraints, pruned)
+
+
+def _new_lattice(problem: Problem) -> Lattice:
+    """All states live but those that reach beyond an edge; NULL has one setting."""
+    I, J = len(problem.theta), len(problem.omega)
+    setting = np.arange(1 if problem.agreement.kind == FULL else SETTINGS)
+    live = np.ones((I + 1, J + 1, len(setting)), np.bool_)
+    live[0] = live[:, 0, 1:] = False
+    live[1, 1:, setting % 3 == 1] = live[I, 1:, setting % 3 == 2] = False
+    live[:, 1, setting // 3 % 2 == 1] = live[:, J, setting >= 6] = False
+    turned_theta = np.zeros_like(problem.theta)
+    turned_theta[1:] = problem.theta[:0:-1].transpose(0, 2, 1)
+    pi, turned_values, turned_pi = np.zeros((3, *live.shape))
+    return Lattice(live, np.full(live.shape, -math.inf), pi, turned_theta, turned_values, turned_pi)
 
 
 def _first_multipliers(omega: np.ndarray) -> np.ndarray:

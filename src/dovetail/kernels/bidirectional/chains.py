@@ -115,7 +115,7 @@ def coarse_chain(potentials, live, null, sign):
                 if full and position[a] == position[b] and position[a] != 0:
                     moves[at] = -np.inf
                 at += 1
-    return _new_chain(sign, False, first, position, moves, np.zeros((first[-1], 3), np.int64))
+    return _new_chain(sign, np.bool_(False), first, position, moves, np.zeros((first[-1], 3), np.int64))
 
 
 @kernel
@@ -183,7 +183,7 @@ def fine_chain(potentials, live, null, sign, first):
                 if _contradict(position[a], modes[a], hosts[a], position[b], modes[b], hosts[b]):
                     moves[at] = -np.inf
                 at += 1
-    return _new_chain(sign, True, first, position, moves, claims)
+    return _new_chain(sign, np.bool_(True), first, position, moves, claims)
 
 
 @leaf

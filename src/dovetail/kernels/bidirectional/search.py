@@ -39,12 +39,13 @@ def penalties(agreement, side, other):
     return total
 
 
-@kernel
+@leaf
 def pair_score(problem, x, y):
     """f(x) + g(y) + h(x, y) from the potentials as they were given, -inf where the pair is not allowed; and the sum of the
     absolute values of its terms, which says how exactly the score can be known."""
     score = magnitude = 0.0
-    for potentials, side, other in ((problem.theta, x, y), (problem.omega, y, x)):
+    for direction in range(2):
+        potentials, side, other = (problem.theta, x, y) if direction == 0 else (problem.omega, y, x)
         for n in range(1, len(side)):
             term = potentials[n - 1, side[n - 1], side[n]]
             if side[n] != 0:
@@ -70,7 +71,8 @@ def repair(agreement, x, y):
     changed = True
     while changed:
         changed = False
-        for side, other in ((x, y), (y, x)):
+        for direction in range(2):
+            side, other = (x, y) if direction == 0 else (y, x)
             for n in range(1, len(side)):
                 if side[n] != 0 and link_cost(agreement, n, other[side[n]]) == -np.inf:
                     side[n] = 0
@@ -78,15 +80,17 @@ def repair(agreement, x, y):
 
 
 class Attempt(NamedTuple):
-    """One attempt of local search: what it changes, and which terms of the score that may touch."""
+    """One attempt of local search: what it changes, and which terms of the score that may touch.
 
-    change: (
-        np.ndarray
-    )  # int64 (4, 2): x[change[n, 0]] = change[n, 1] for n in (0, 1), y[...] for n in (2, 3); 0: no change
+    change[n] = (position, new value): of x for n in (0, 1), of y for n in (2, 3); position 0 stands for no change.
+    """
+
+    change: np.ndarray  # int64 (4, 2)
     noted: np.ndarray  # int64 (4, 32): moves of x, links of x, moves of y, links of y; noted[n, 0] of them from 1 on
     stamps: np.ndarray  # int64 (4, 1 + longer side): attempt that noted a position last; stamps[0, 0] counts attempts
 
 
+# An attempt looks at a dozen numbers: as kernels, these functions spent more on counting references than on the search.
 @leaf
 def _note(attempt, n, position, last):
     """Put the position on the n-th list unless it is there already or outside 1..last."""
@@ -115,23 +119,19 @@ def _note_change(attempt, first, side, other, position, value):
 
 
 @leaf
-def _add_noted(score, problem, potentials, side, other, moves, links):
-    """The score and one side's noted terms; a potential of -inf counts `worst`, so that a pair can climb out of it."""
-    for n in range(1, moves[0] + 1):
-        at = moves[n]
-        score += max(potentials[at - 1, side[at - 1], side[at]], problem.worst)
-    for n in range(1, links[0] + 1):
-        at = links[n]
-        if side[at] != 0:
-            score += link_cost(problem.agreement, at, other[side[at]])
-    return score
-
-
-@leaf
 def _local_score(problem, x, y, noted):
-    """Sum of the noted terms."""
-    score = _add_noted(0.0, problem, problem.theta, x, y, noted[0], noted[1])
-    return _add_noted(score, problem, problem.omega, y, x, noted[2], noted[3])
+    """Sum of the noted terms; a potential of -inf counts `worst`, so that a pair can climb out of it."""
+    score = 0.0
+    for first in range(0, 4, 2):
+        potentials, side, other = (problem.theta, x, y) if first == 0 else (problem.omega, y, x)
+        for n in range(1, noted[first, 0] + 1):
+            at = noted[first, n]
+            score += max(potentials[at - 1, side[at - 1], side[at]], problem.worst)
+        for n in range(1, noted[first + 1, 0] + 1):
+            at = noted[first + 1, n]
+            if side[at] != 0:
+                score += link_cost(problem.agreement, at, other[side[at]])
+    return score
 
 
 @leaf
@@ -145,12 +145,13 @@ def _attempt(problem, x, y, attempt):
         if change[n, 0] != 0:
             side, other = (x, y) if n < 2 else (y, x)
             _note_change(attempt, n // 2 * 2, side, other, change[n, 0], change[n, 1])
-    before = _local_score(problem, x, y, noted)
-    _exchange(x, y, change)
-    after = _local_score(problem, x, y, noted)
-    if after - before > 1e-12 * abs(before):
-        return True
-    _exchange(x, y, change)
+    before = 0.0
+    for done in range(2):
+        score = _local_score(problem, x, y, noted)
+        if done and score - before > 1e-12 * abs(before):
+            return True
+        before = score
+        _exchange(x, y, change)  # the first time makes the changes, the second undoes them
     return False
 
 

@@ -54,7 +54,8 @@ def decompose(problem, chains, u, x, y):
     """
     difference = np.zeros(u.size, np.int64)
     value = 0.0
-    for chain, path in ((chains[0], x), (chains[1], y)):
+    for direction in range(2):
+        chain, path = (chains[0], x) if direction == 0 else (chains[1], y)
         _price(problem.agreement, chain, u)
         value += viterbi(chain, path)
         if value == -np.inf:

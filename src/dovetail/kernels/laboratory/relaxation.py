@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.bidirectional.records import FULL
 
 SETTINGS = 12
 
@@ -30,7 +29,7 @@ class Lattice(NamedTuple):
     """
 
     live: np.ndarray  # bool (I + 1, J + 1, settings)
-    values: np.ndarray  # float64 (I + 1, J + 1, settings): what a state adds to its theta
+    values: np.ndarray  # float64 (I + 1, J + 1, settings): what a state adds to its theta, -inf unless it lives
     pi: np.ndarray  # float64 (I + 1, J + 1, settings): best value of rows 1..i that ends in the state
     turned_theta: np.ndarray  # float64 (I, J + 1, J + 1)
     turned_values: np.ndarray  # float64 (I + 1, J + 1, settings)
@@ -99,31 +98,25 @@ def follows(before, z_before, j, z):
     return not (before != 0 and z_before % 3 == 2 and (jump or not hosts(z, before - j)))
 
 
-@kernel
+@leaf
 def _fill_values(lattice, rho, cost):
     """values[i, j, z]: what link (i, j) in setting z adds to its theta, by its reverse links and the cost of off-by-ones."""
     live, values = lattice.live, lattice.values
-    I, J, Z = live.shape[0] - 1, live.shape[1] - 1, live.shape[2]
-    for i in range(1, I + 1):
-        for z in range(Z):
-            values[i, 0, z] = 0.0 if z == 0 and live[i, 0, 0] else -np.inf
-        for j in range(1, J + 1):
-            for z in range(Z):
-                mode = z % 3
-                beyond = (mode == 1 and i == 1) or (mode == 2 and i == I)
-                beyond |= (hosts(z, -1) and j == 1) or (hosts(z, 1) and j == J)
-                if beyond or not live[i, j, z]:
-                    values[i, j, z] = -np.inf
-                    continue
-                value = rho[i, j] if mode == 0 else cost
-                if hosts(z, -1):
-                    value += rho[i, j - 1] + cost
-                if hosts(z, 1):
-                    value += rho[i, j + 1] + cost
-                values[i, j, z] = value
+    for i in range(1, live.shape[0]):
+        values[i, 0, 0] = 0.0 if live[i, 0, 0] else -np.inf
+        for j in range(1, live.shape[1]):
+            for z in range(live.shape[2]):
+                values[i, j, z] = -np.inf
+                if live[i, j, z]:
+                    value = rho[i, j] if z % 3 == 0 else cost
+                    if hosts(z, -1):
+                        value += rho[i, j - 1] + cost
+                    if hosts(z, 1):
+                        value += rho[i, j + 1] + cost
+                    values[i, j, z] = value
 
 
-@kernel
+@leaf
 def _summarise(row, freely, classes):
     """What the next row needs to know of this one: the best value for a jump, and by neighbour and kind of setting.
 
@@ -183,31 +176,6 @@ def _chart(theta, values, pi):
 
 
 @kernel
-def new_lattice(problem):
-    """All states that do not reach beyond the edges live."""
-    I, width = problem.theta.shape[0], problem.theta.shape[1]
-    shape = (I + 1, width, 1 if problem.agreement.kind == FULL else SETTINGS)
-    turned_theta = np.zeros(problem.theta.shape)
-    for i in range(1, I):
-        for before in range(width):
-            for j in range(width):
-                turned_theta[i, before, j] = problem.theta[I - i, j, before]
-    lattice = Lattice(
-        np.ones(shape, np.bool_),
-        np.full(shape, -np.inf),
-        np.zeros(shape),
-        turned_theta,
-        np.zeros(shape),
-        np.zeros(shape),
-    )
-    _fill_values(lattice, np.zeros((I + 1, width)), problem.agreement.cost)
-    live, values = lattice.live.ravel(), lattice.values.ravel()
-    for n in range(len(live)):
-        live[n] = values[n] > -np.inf
-    return lattice
-
-
-@kernel
 def turn(lattice):
     """The chart from the end of the chain."""
     values, turned = lattice.values, lattice.turned_values
@@ -219,18 +187,21 @@ def turn(lattice):
     _chart(lattice.turned_theta, turned, lattice.turned_pi)
 
 
-@kernel
-def _trace(theta, pi, choice):
-    """The path behind the best value of the last row, which is returned (-inf: there is none)."""
+@leaf
+def _choose(theta, pi, prices, choice):
+    """The path behind the best value of the last row, the reverse links that it needs, and reverse NULLs that pay.
+
+    Returns that value (-inf: there is no path) and the number of links.
+    """
     I, width, Z = theta.shape[0], theta.shape[1], pi.shape[2]
-    x, settings = choice.x, choice.settings
-    best = -np.inf
+    (x, settings, links), (rho, origin) = choice, prices
+    best, count = -np.inf, 0
     for j in range(width):
         for z in range(Z):
             if pi[I, j, z] > best:
                 best, x[I], settings[I] = pi[I, j, z], j, z
     if best == -np.inf:
-        return best
+        return best, count
     for i in range(I, 1, -1):
         highest = -np.inf
         for before in range(width):
@@ -238,26 +209,17 @@ def _trace(theta, pi, choice):
                 value = pi[i - 1, before, z] + theta[i - 1, before, x[i]]
                 if value > highest and follows(before, z, x[i], settings[i]):
                     highest, x[i - 1], settings[i - 1] = value, before, z
-    return best
-
-
-@kernel
-def _choose_links(choice, prices):
-    """The reverse links that the path needs, and NULLs that pay; returns their number."""
-    (x, settings, links), (rho, origin) = choice, prices
-    count = 0
-    for j in range(1, rho.shape[1]):
+    for j in range(1, width):
         if rho[0, j] > 0.0:
             links[count, 0], links[count, 1], links[count, 2] = origin[0, j], 0, j
             count += 1
-    for i in range(1, len(x)):
-        if x[i] != 0:
-            for beside in range(-1, 2):
-                if hosts(settings[i], beside):
-                    j = x[i] + beside
-                    links[count, 0], links[count, 1], links[count, 2] = origin[i, j], i, j
-                    count += 1
-    return count
+    for i in range(1, I + 1):
+        for beside in range(-1, 2):
+            if x[i] != 0 and hosts(settings[i], beside):
+                j = x[i] + beside
+                links[count, 0], links[count, 1], links[count, 2] = origin[i, j], i, j
+                count += 1
+    return best, count
 
 
 @kernel
@@ -269,8 +231,7 @@ def relax(problem, multipliers, lattice, prices, choice):
     fill_prices(problem.omega, multipliers, np.zeros(multipliers.shape, np.bool_), prices)
     _fill_values(lattice, prices.rho, problem.agreement.cost)
     _chart(problem.theta, lattice.values, lattice.pi)
-    path = _trace(problem.theta, lattice.pi, choice)
-    return path, _choose_links(choice, prices)
+    return _choose(problem.theta, lattice.pi, prices, choice)
 
 
 @kernel
