@@ -22,8 +22,7 @@ NEW = Bitext.from_pairs([TEXT.tokens(n) for n in range(0, 150, 7)])
 
 @pytest.fixture(scope="module", autouse=True)
 def plugged_in():
-    if "shorter" not in sys.modules:
-        load_plugins([str(HERE / "shorter.py"), str(HERE / "decaying.py")])
+    load_plugins([str(HERE / "shorter.py"), str(HERE / "decaying.py")])
 
 
 def written(result):

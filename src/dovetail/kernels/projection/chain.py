@@ -34,14 +34,12 @@ from dovetail.kernels.projection.records import (
 def hmm_pass(d, T, S, chains, null, whole):
     """Posteriors of the links, scaled as in kernels.hmm; returns the log-likelihood, and without `whole` nothing else.
 
-    LINKS are overwritten by P(word t is linked to s), NULLS by NULL's posteriors.  POSITION (T + 1, S), ONWARD (T, S),
-    which is emission times beta, and START_MASS stay behind for `count_moves`; position[t] is what word t finds.
+    LINKS are overwritten by P(word t is linked to s), NULLS by NULL's posteriors.  POSITION (T + 1, S), what each word
+    finds and the last one leaves, ONWARD (T, S), emission times beta, and START_MASS stay behind for `count_moves`.
     """
     cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
-    emission, nulls = cells[LINKS, : T * S].reshape(T, S), words[NULLS]
-    position, onward = cells[POSITION, : (T + 1) * S].reshape(T + 1, S), cells[ONWARD, : T * S].reshape(T, S)
     table, transposed = tables[TABLE, : S * S].reshape(S, S), tables[TRANSPOSED, : S * S].reshape(S, S)
-    first, start_mass = words[FIRST], words[START_MASS]
+    first, nulls, start_mass = words[FIRST], words[NULLS], words[START_MASS]
     beta, weight = words[BETA], words[WEIGHT]
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
@@ -49,25 +47,28 @@ def hmm_pass(d, T, S, chains, null, whole):
     product = 1.0
     mass = np.float32(1.0)
     for s in range(S):
-        position[0, s] = np.float32(0.0)
+        cells[POSITION, s] = np.float32(0.0)
         beta[s] = np.float32(1.0)
     for t in range(T):
+        at = t * S
+        emission, onward = cells[LINKS, at : at + S], cells[ONWARD, at : at + S]
+        before, after = cells[POSITION, at : at + S], cells[POSITION, at + S : at + 2 * S]
         for s in range(S):
             weight[s] = mass * first[s]
         start_mass[t] = mass
         if t > 0:
-            add_rows(position[t], table, weight)
+            add_rows(before, table, weight)
         for s in range(S):
-            weight[s] *= p1 * emission[t, s]
+            weight[s] *= p1 * emission[s]
         skip = p0 * nulls[t]
         total = skip + total_of(weight[:S])
         scale = np.float32(1.0) / total
         skip *= scale
         for s in range(S):
-            position[t + 1, s] = weight[s] * scale + skip * position[t, s]
+            after[s] = weight[s] * scale + skip * before[s]
         scale *= p1
         for s in range(S):
-            onward[t, s] = emission[t, s] * scale
+            onward[s] = emission[s] * scale
         nulls[t] = skip
         mass *= skip
         product *= total
@@ -78,16 +79,19 @@ def hmm_pass(d, T, S, chains, null, whole):
     if not whole:
         return log_likelihood
     for t in range(T - 1, -1, -1):
+        at = t * S
+        links, onward = cells[LINKS, at : at + S], cells[ONWARD, at : at + S]
+        before, after = cells[POSITION, at : at + S], cells[POSITION, at + S : at + 2 * S]
         skip = nulls[t]
         for s in range(S):
-            emission[t, s] = max(np.float32(0.0), position[t + 1, s] - skip * position[t, s]) * beta[s]
-        nulls[t] = max(np.float32(0.0), np.float32(1.0) - total_of(emission[t]))
+            links[s] = max(np.float32(0.0), after[s] - skip * before[s]) * beta[s]
+        nulls[t] = max(np.float32(0.0), np.float32(1.0) - total_of(links))
         for s in range(S):
-            onward[t, s] *= beta[s]
+            onward[s] *= beta[s]
         if t > 0:
             for s in range(S):
                 beta[s] *= skip
-            add_rows(onward[t], transposed, beta)
+            add_rows(onward, transposed, beta)
     return log_likelihood
 
 
@@ -98,17 +102,18 @@ def words_pass(d, T, S, chains, link, null):
     That is IBM Model 1 (both 1), and the HMM while all its jumps weigh the same ((1 - p0) / S and p0): O(T S).
     Returns the log-likelihood.
     """
-    emission, nulls = chains.cells[d, LINKS, : T * S].reshape(T, S), chains.words[d, NULLS]
+    nulls = chains.words[d, NULLS]
     a, b = np.float32(link), np.float32(null)
     log_likelihood = 0.0
     product = 1.0
     for t in range(T):
-        total = b * nulls[t] + a * total_of(emission[t])
+        links = chains.cells[d, LINKS, t * S : (t + 1) * S]
+        total = b * nulls[t] + a * total_of(links)
         scale = np.float32(1.0) / total
         nulls[t] *= b * scale
         scale *= a
         for s in range(S):
-            emission[t, s] *= scale
+            links[s] *= scale
         product *= total
         if product < 1e-200 or product > 1e200:
             log_likelihood += math.log(product)
@@ -120,24 +125,23 @@ def words_pass(d, T, S, chains, link, null):
 def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
     """Add `mass` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
     cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
-    position, onward = cells[POSITION, : (T + 1) * S].reshape(T + 1, S), cells[ONWARD, : T * S].reshape(T, S)
     table, moves = tables[TABLE, : S * S].reshape(S, S), tables[MOVES, : S * S].reshape(S, S)
     first, start_mass = words[FIRST], words[START_MASS]
     leaving, first_moves = words[LEAVING], words[FIRST_MOVES, :S]
     part = np.float32(mass)
-    for before in range(S):
-        for s in range(S):
-            moves[before, s] = np.float32(0.0)
     for s in range(S):
         first_moves[s] = np.float32(0.0)
+        for after in range(S):
+            moves[s, after] = np.float32(0.0)
     for t in range(T):
+        onward = cells[ONWARD, t * S : (t + 1) * S]
         for s in range(S):
-            first_moves[s] += part * start_mass[t] * first[s] * onward[t, s]
+            first_moves[s] += part * start_mass[t] * first[s] * onward[s]
         for before in range(S):
-            here = part * position[t, before]
+            here = part * cells[POSITION, t * S + before]
             if here > NEGLIGIBLE:
                 for s in range(S):
-                    moves[before, s] += here * onward[t, s]
+                    moves[before, s] += here * onward[s]
     for before in range(S):
         total = np.float32(0.0)
         for s in range(S):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from dovetail.kernels import kernel, leaf
+from dovetail.kernels import kernel
 from dovetail.kernels.projection.chain import hmm_pass, words_pass
 from dovetail.kernels.projection.dual import (
     FARTHEST,
@@ -39,26 +39,6 @@ MEMORY = 4  # pairs of steps and gradient changes
 LARGEST_STEP = 4.0  # in one multiplier: a factor of 55 on a link's odds
 ROUNDING = 1e-5  # a value is a sum of logarithms in single precision
 SATURATED = 0.19  # a direction then has more than 7 times the mass of the other
-
-
-@leaf
-def inner(n, gradient, a, b):
-    """a'b over the coordinates that still move."""
-    total = 0.0
-    for v in range(n):
-        if gradient[v] != 0.0:
-            total += a[v] * b[v]
-    return total
-
-
-@leaf
-def scaled_inner(n, gradient, curvature, a, b):
-    """a'b likewise, each product divided by its curvature."""
-    total = 0.0
-    for v in range(n):
-        if gradient[v] != 0.0:
-            total += a[v] * b[v] / curvature[v]
-    return total
 
 
 @kernel

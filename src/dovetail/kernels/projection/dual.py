@@ -6,6 +6,8 @@ with  q(z) = p(z) exp(-lambda f(z)) / Z(lambda),   gradient  b - E_q[f] + slack 
 `records.Variables` lists the groups.  A cell's lambda is the sum of its own and that of all cells together; only cells in
 which the two directions differ have one of their own.  The posterior of a link is q_d(link), or 2 mass_d q_d(link) when
 both directions are halves of one distribution (equation 15).
+
+These are leaves: counting the references to a dual's arrays would cost as much as the arithmetic of a short sentence.
 """
 
 from __future__ import annotations
@@ -209,7 +211,7 @@ def with_slack(problem, slack, missed, together):
                 hopeless = True
             total_gradient[v] = part
             square += part * part
-        square = math.sqrt(square) ** 2  # rounded twice: one way or the other, but results must not depend on the way
+        square = math.sqrt(square) ** 2  # the length, squared: without the root the last bit of results would change
         if others > 0.0:
             square += max(0.0, rest_squares) + 2.0 * pull * common * rest + others * (pull * common) ** 2
         keep = 1.0

@@ -20,6 +20,19 @@ def named(e, f, keys, width):
     return e >= 0 and f >= 0 and place_of(e * width + f, keys, 0, len(keys)) >= 0
 
 
+@leaf
+def touched(entries, constraint, J, length, rows):
+    """How many rows, or columns, of a piece have a cell among a constraint's entries."""
+    count = 0
+    for place in range(length):
+        for x in range(len(entries)):
+            cell = entries[x, 1]
+            if entries[x, 2] == constraint and (cell // J if rows else cell % J) == place:
+                count += 1
+                break
+    return count
+
+
 @kernel
 def list_pairs(source, target, keys, width, by_word):
     """Cells whose source class * width + target class is among `keys`, gathered into constraints by direction and piece.
@@ -68,16 +81,3 @@ def list_pairs(source, target, keys, width, by_word):
                 own = entries[first_entry:used]
                 number[k] = min(touched(own, k - first, J, I, True), touched(own, k - first, J, J, False))
     return bound_piece[:bounds], number[:bounds], entry_piece, entries
-
-
-@leaf
-def touched(entries, constraint, J, length, rows):
-    """How many rows, or columns, of a piece have a cell among a constraint's entries."""
-    count = 0
-    for place in range(length):
-        for x in range(len(entries)):
-            cell = entries[x, 1]
-            if entries[x, 2] == constraint and (cell // J if rows else cell % J) == place:
-                count += 1
-                break
-    return count

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.hmm.dense import running_sums, transitions
+from dovetail.kernels.hmm.dense import transitions
 from dovetail.kernels.projection.chain import count_moves
 from dovetail.kernels.projection.descent import MEMORY, descend
 from dovetail.kernels.projection.records import (
@@ -34,6 +34,7 @@ from dovetail.kernels.projection.records import (
     CellMultipliers,
     Chains,
     Problem,
+    Scratch,
     Search,
     Variables,
     X,
@@ -42,33 +43,6 @@ from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOUR
 
 KEPT = 1e-3  # a cell with a lower posterior in both directions does not need its multiplier again
 UNBOUNDED = 1e9
-
-
-@kernel
-def scratch_for(first, last, lines, constraints, hmm):
-    """Room for the largest of the pieces first..last - 1."""
-    begin = constraints.listed.begin
-    longest, area, listed, entries = 1, 1, 0, 0
-    for piece in range(first, last):
-        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        longest, area = max(longest, I, J), max(area, I * J)
-        listed = max(listed, begin[0, piece + 1] - begin[0, piece])
-        entries = max(entries, begin[1, piece + 1] - begin[1, piece])
-    cells = 1 + area if constraints.symmetric else 0
-    square = longest * longest if hmm else 0
-    n = 2 * longest + listed + cells
-    return (
-        Chains(
-            np.empty((2, 4, area + longest), np.float32),
-            np.empty((2, 3, square), np.float32),
-            np.empty((2, 9, longest + 1), np.float32),
-            np.zeros((3, 2)),
-        ),
-        Variables(
-            np.empty(3, np.int64), np.empty((entries, 3), np.int64), np.empty(entries), np.empty((3, cells), np.int64)
-        ),
-        Search(np.empty((10, n)), np.empty((2, MEMORY, n)), np.empty(MEMORY)),
-    )
 
 
 @leaf
@@ -96,7 +70,8 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
     I, J, listed, warm = line[LENGTH_I], line[LENGTH_J], constraints.listed, multipliers.cells
     ends, entries, places = variables.ends, variables.entries, variables.places
     x, bound, active = vectors[X], vectors[BOUND], vectors[ACTIVE]
-    n, rows, columns, used = np.int64(0), np.int64(-1), np.int64(-1), np.int64(0)
+    n, used = np.int64(0), np.int64(0)
+    rows, columns = np.int64(-1), np.int64(-1)
     if low == 0 and len(constraints.rows) > 0:
         rows = n
         for k in range(line[ROW], line[ROW] + I):
@@ -110,9 +85,9 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
             x[n] = multipliers.columns[k]
             n += 1
     ends[0] = number = n
-    for _ in range(listed.begin[0, piece], listed.begin[0, piece + 1]):
-        active[n] = bound[n] = x[n] = 0.0
-        n += 1
+    n += listed.begin[0, piece + 1] - listed.begin[0, piece]
+    for v in range(ends[0], n):
+        active[v] = bound[v] = x[v] = 0.0
     for e in range(listed.begin[1, piece], listed.begin[1, piece + 1]):
         d, c, k = listed.entries[e, 0], listed.entries[e, 1], listed.entries[e, 2]
         if low <= d < high:
@@ -148,8 +123,11 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
 
 
 @leaf
-def keep(piece, nth, line, problem, symmetric, begin, multipliers, found):
-    """Leave the multipliers for the next time; those of cells in `found`, unless the cells are improbable."""
+def keep(nth, line, listed, problem, symmetric, multipliers, found):
+    """Leave the multipliers for the next time, from number `listed` on those of its listed constraints.
+
+    Those of the `nth` piece's cells are left in `found`, unless the cells are improbable.
+    """
     ends, places = problem.variables.ends, problem.variables.places
     x, active = problem.search.vectors[X], problem.search.vectors[ACTIVE]
     rows, columns = problem.rows
@@ -161,7 +139,7 @@ def keep(piece, nth, line, problem, symmetric, begin, multipliers, found):
             multipliers.columns[line[COLUMN] + j] = x[columns + j]
     for v in range(ends[0], ends[1]):
         if active[v] != 0.0:
-            multipliers.listed[begin[0, piece] + v - ends[0]] = x[v]
+            multipliers.listed[listed + v - ends[0]] = x[v]
     if symmetric:
         at = found.begin[nth]
         found.cell[at] = -1
@@ -177,73 +155,55 @@ def keep(piece, nth, line, problem, symmetric, begin, multipliers, found):
 
 
 @leaf
-def score(problem, free_mass, value, hmm, scores):
-    """Write what the directions have of log p(x) - KL: the dual's value, the halves of it when they are coupled."""
-    log_z, plain = problem.chains.halves[LOG_Z], problem.chains.halves[PLAIN]
-    if problem.high - problem.low == 1:
-        scores[problem.low] = value
-    elif free_mass:
-        scores[0] = plain[0] + value
-        scores[1] = plain[1] + value
-    else:
-        penalty = value - 0.5 * (log_z[0] + log_z[1])
-        scores[0] = log_z[0] + penalty
-        scores[1] = log_z[1] + penalty
-    if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
-        for d in range(problem.low, problem.high):
-            S, T = (problem.I, problem.J) if d == 0 else (problem.J, problem.I)
+def write(problem, value, line, hmm, free_mass, top, work, scores):
+    """Leave the solved directions' scores, and their posteriors, at most `top`, in place of translation probabilities.
+
+    A score is the direction's part of log p(x) - KL: the dual's value, of which coupled directions have a half each.
+    """
+    I, J, cell, halves = problem.I, problem.J, line[CELL], problem.chains.halves
+    coupled = problem.high - problem.low == 2
+    penalty = value - 0.5 * (halves[LOG_Z, 0] + halves[LOG_Z, 1])
+    for d in range(problem.low, problem.high):
+        S, T = (I, J) if d == 0 else (J, I)
+        scores[d] = value
+        if coupled:
+            scores[d] = halves[PLAIN, d] + value if free_mass else halves[LOG_Z, d] + penalty
+        if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
             scores[d] -= T * math.log(S + 1.0)
-
-
-@leaf
-def write(d, I, J, line, chains, part, top, work):
-    """Put a direction's posteriors, `part` of it and at most `top`, in place of the translation probabilities."""
-    links, nulls, cell = chains.cells[d, LINKS], chains.words[d, NULLS], line[CELL]
-    if d == 0:
-        for i in range(I):
+        part = np.float32(2.0 * halves[MASS, d] if coupled else 1.0)
+        links, nulls = problem.chains.cells[d, LINKS], problem.chains.words[d, NULLS]
+        if d == 0:
+            for i in range(I):
+                for j in range(J):
+                    work.forward[cell + i * J + j] = min(top, part * links[j * I + i])
             for j in range(J):
-                work.forward[cell + i * J + j] = min(top, part * links[j * I + i])
-        for j in range(J):
-            work.null_forward[line[COLUMN] + j] = part * nulls[j]
-    else:
-        for c in range(I * J):
-            work.reverse[cell + c] = min(top, part * links[c])
-        for i in range(I):
-            work.null_reverse[line[ROW] + i] = part * nulls[i]
+                work.null_forward[line[COLUMN] + j] = part * nulls[j]
+        else:
+            for c in range(I * J):
+                work.reverse[cell + c] = min(top, part * links[c])
+            for i in range(I):
+                work.null_reverse[line[ROW] + i] = part * nulls[i]
 
 
 @kernel
-def project(first, last, pieces, model, work, constraints, settings, multipliers, counted):
-    """Project pieces first..last - 1, in place: translation probabilities become projected posteriors.
-
-    Constraints are bounds on the expected links of a word in the direction that it generates; listed ones, sum of weight
-    times link posterior <= bound; and equal posteriors in every cell.  Descent starts at the multipliers, which are
-    overwritten by where it ended; those of cells are returned, for these pieces.
-    """
-    sums, tally, lines = counted.sums, counted.tally, pieces.lines
-    coupled = constraints.coupled
+def project_pieces(first, last, pieces, model, work, constraints, settings, multipliers, counted, scratch, found):
+    """What `project` does, in the space that is made for it."""
+    chains, variables, search = scratch.chains, scratch.variables, scratch.search
+    tables, words = chains.tables, chains.words
+    sums, tally, coupled = counted.sums, counted.tally, constraints.coupled
     counting = sums.jump.size > 0
     top = np.float32(np.inf if counting else 1.0)  # posteriors that somebody sees are at most 1, whatever the slack
-    chains, variables, search = scratch_for(first, last, lines, constraints, model.hmm)
-    tables, words = chains.tables, chains.words
-    jumps, starts = model.jumps, model.starts
-    backwards = jumps[:, ::-1].copy()
-    before_distance = (running_sums(jumps[0]), running_sums(jumps[1]))
-    room = 0
-    if constraints.symmetric:
-        for piece in range(first, last):
-            room += lines[piece, LENGTH_I] * lines[piece, LENGTH_J] + 1
-    found = CellMultipliers(np.zeros(last - first + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32))
     for piece in range(first, last):
-        line = lines[piece]
+        line = pieces.lines[piece]
         I, J = line[LENGTH_I], line[LENGTH_J]
         load(line, pieces, model.nulls, work, chains)
         if model.hmm:
             for d in range(2):
                 S = I if d == 0 else J
                 transitions(
-                    S, jumps[d], backwards[d], before_distance[d], starts[d], tables[d, TABLE, : S * S].reshape(S, S),
-                    tables[d, TRANSPOSED, : S * S].reshape(S, S), words[d, FIRST], words[d, EXITS],
+                    S, model.jumps[d], scratch.backwards[d], scratch.before_distance[d], model.starts[d],
+                    tables[d, TABLE, : S * S].reshape(S, S), tables[d, TRANSPOSED, : S * S].reshape(S, S),
+                    words[d, FIRST], words[d, EXITS],
                 )  # fmt: skip
         for turn in range(1 if coupled else 2):
             low, high = np.int64(turn), np.int64(2 if coupled else turn + 1)
@@ -255,16 +215,54 @@ def project(first, last, pieces, model, work, constraints, settings, multipliers
             value, met = descend(problem, model, settings, tally)
             if not met:
                 tally[MISSED] += 1.0
-            score(problem, settings.free_mass, value, model.hmm, counted.scores[piece])
-            keep(
-                piece, piece - first, line, problem, constraints.symmetric, constraints.listed.begin, multipliers, found
-            )
-            for d in range(low, high):
-                mass = 2.0 * chains.halves[MASS, d] if coupled else 1.0
-                write(d, I, J, line, chains, np.float32(mass), top, work)
-                if counting and model.hmm:
+            listed = constraints.listed.begin[0, piece]
+            keep(piece - first, line, listed, problem, constraints.symmetric, multipliers, found)
+            write(problem, value, line, model.hmm, settings.free_mass, top, work, counted.scores[piece])
+            if counting and model.hmm:
+                for d in range(low, high):
                     S, T = (I, J) if d == 0 else (J, I)
+                    mass = 2.0 * chains.halves[MASS, d] if coupled else 1.0
                     count_moves(d, T, S, chains, mass, sums.jump[d], sums.start[d])
         tally[PIECES] += 1.0
-    kept = found.begin[last - first]
+
+
+def scratch_for(lines, begin, model, symmetric):
+    """Room for the largest piece of `lines`; `begin` are those of its listed constraints and their entries."""
+    I, J = lines[:, LENGTH_I], lines[:, LENGTH_J]
+    longest, area = max(I.max(initial=1), J.max(initial=1)), (I * J).max(initial=1)
+    listed, entries = np.diff(begin).max(axis=1, initial=0)
+    cells = 1 + area if symmetric else 0
+    square = longest * longest if model.hmm else 0
+    n = 2 * longest + listed + cells
+    before_distance = np.zeros((2, model.jumps.shape[1] + 1))
+    np.cumsum(model.jumps, axis=1, dtype=np.float64, out=before_distance[:, 1:])
+    return Scratch(
+        Chains(
+            np.empty((2, 4, area + longest), np.float32),
+            np.empty((2, 3, square), np.float32),
+            np.empty((2, 9, longest + 1), np.float32),
+            np.zeros((3, 2)),
+        ),
+        Variables(
+            np.empty(3, np.int64), np.empty((entries, 3), np.int64), np.empty(entries), np.empty((3, cells), np.int64)
+        ),
+        Search(np.empty((10, n)), np.empty((2, MEMORY, n)), np.empty(MEMORY)),
+        model.jumps[:, ::-1].copy(),
+        before_distance,
+    )
+
+
+def project(first, last, pieces, model, work, constraints, settings, multipliers, counted):
+    """Project pieces first..last - 1, in place: translation probabilities become projected posteriors.
+
+    Constraints are bounds on the expected links of a word in the direction that it generates; listed ones, sum of weight
+    times link posterior <= bound; and equal posteriors in every cell.  Descent starts at the multipliers, which are
+    overwritten by where it ended; those of cells are returned, for these pieces.
+    """
+    lines, symmetric = pieces.lines[first:last], constraints.symmetric
+    scratch = scratch_for(lines, constraints.listed.begin[:, first : last + 1], model, symmetric)
+    room = int((lines[:, LENGTH_I] * lines[:, LENGTH_J] + 1).sum()) if symmetric else 0
+    found = CellMultipliers(np.zeros(last - first + 1, np.int64), np.empty(room, np.int32), np.empty(room, np.float32))
+    project_pieces(first, last, pieces, model, work, constraints, settings, multipliers, counted, scratch, found)
+    kept = found.begin[-1]
     return CellMultipliers(found.begin, found.cell[:kept].copy(), found.value[:kept].copy())

@@ -34,7 +34,7 @@ class Listed(NamedTuple):
 
     begin: (
         np.ndarray
-    )  # int64 (2, pieces + 1): a piece's constraints are begin[0, piece]:begin[0, piece + 1]; [1]: entries
+    )  # int64 (2, pieces + 1): begin[0, piece]:begin[0, piece + 1] are its constraints; [1]: its entries
     bound: np.ndarray  # float64 (constraints,)
     entries: np.ndarray  # int32 (entries, 3): direction, cell i * J + j, constraint (counted from the piece's first)
     weight: np.ndarray  # float32 (entries,)
@@ -43,9 +43,7 @@ class Listed(NamedTuple):
 class Constraints(NamedTuple):
     """All constraints on the pieces of one block."""
 
-    rows: (
-        np.ndarray
-    )  # float32 (rows,): most expected links of a source token, forward; inf: no bound; empty: none has one
+    rows: np.ndarray  # float32 (rows,): most expected links of a source token, forward; inf: no bound; or empty
     columns: np.ndarray  # float32 (columns,): the same of a target token, reverse
     listed: Listed
     symmetric: bool  # equal posteriors of both directions in every cell
@@ -83,17 +81,16 @@ class BlockMultipliers(NamedTuple):
     cells: CellMultipliers
 
 
+# Of `Counted.tally`: forward-backward passes count both directions; pieces are missed that stayed short of the precision.
+PIECES, PASSES, MISSED = range(3)
+
+
 class Counted(NamedTuple):
     """What the projection leaves besides posteriors; all but the scores is added to."""
 
     scores: np.ndarray  # float64 (pieces, 2): the directions' parts of log p(x) - KL(Q || p) (equation 7)
     sums: JumpSums
-    tally: np.ndarray  # float64 (3,), see TALLY
-
-
-PIECES, PASSES, MISSED = range(
-    3
-)  # of `tally`: forward-backward passes over both directions; pieces short of the precision
+    tally: np.ndarray  # float64 (3,): PIECES, PASSES, MISSED
 
 
 BASE, LINKS, POSITION, ONWARD = range(4)  # of `Chains.cells`: weights, posteriors, leftovers of a pass
@@ -103,12 +100,12 @@ MASS, LOG_Z, PLAIN = range(3)  # of `Chains.halves`: a direction's part of q, lo
 
 
 class Chains(NamedTuple):
-    """Both directions of one piece: in direction d, T words choose among S positions.
+    """Both directions of one piece, with room for the largest.
 
-    Arrays of one type and shape are planes of one array: it compiles faster.  They have room for the largest piece.
+    Arrays of one type and shape are planes of one array: it compiles faster.
     """
 
-    cells: np.ndarray  # float32 (direction, plane, T * S)
+    cells: np.ndarray  # float32 (direction, plane, (T + 1) * S)
     tables: np.ndarray  # float32 (direction, plane, S * S), empty without an HMM
     words: np.ndarray  # float32 (direction, plane, the longer of T and S, + 1)
     halves: np.ndarray  # float64 (plane, direction)
@@ -127,9 +124,7 @@ class Variables(NamedTuple):
     ends: np.ndarray  # int64 (3,): where each group ends
     entries: np.ndarray  # int64 (entries, 3): direction, place t * S + s, variable
     weights: np.ndarray  # float64 (entries,)
-    places: (
-        np.ndarray
-    )  # int64 (3, cells + 1): [d], where the third group's cells lie; OF_CELL, variable of a cell, or -1
+    places: np.ndarray  # int64 (3, cells + 1): [d], places of the third group's cells; OF_CELL, a cell's variable or -1
 
 
 # Of `Search.vectors`.  FULL is the gradient with slack, ACTIVE whether a listed constraint speaks of the directions at hand.
@@ -158,3 +153,13 @@ class Problem(NamedTuple):
     chains: Chains
     variables: Variables
     search: Search
+
+
+class Scratch(NamedTuple):
+    """The space of one call, for its largest piece, and the jumps prepared for `hmm.dense.transitions`."""
+
+    chains: Chains
+    variables: Variables
+    search: Search
+    backwards: np.ndarray  # float32 (2 directions, distances)
+    before_distance: np.ndarray  # float64 (2 directions, distances + 1)
