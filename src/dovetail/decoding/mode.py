@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.decoding.decoders import FORWARD, REVERSE, Decoder
+from dovetail.decoding.decoders import Decoder
 from dovetail.decoding.evidence import Evidence
 from dovetail.kernels.bayes.counts import mark_modes
 
@@ -16,6 +16,4 @@ class Mode(Decoder):
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
         work, lines = evidence.posteriors(), evidence.block.lines
-        evidence.pool.map(
-            lambda first, last: mark_modes(first, last, lines, *work, FORWARD, REVERSE, marks), evidence.block.tasks
-        )
+        evidence.pool.map(lambda first, last: mark_modes(first, last, lines, work, marks), evidence.block.tasks)

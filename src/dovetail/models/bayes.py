@@ -11,10 +11,11 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.bayes import frozen as kernels
+from dovetail.kernels.bayes import records
 from dovetail.kernels.gibbs.random import stream
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm.dense import JumpWeights
-from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Workspace
+from dovetail.kernels.records import Workspace
 from dovetail.models.fertility.histogram import TAIL, FertilityHistogram
 from dovetail.models.hmm import DIRECTIONS
 from dovetail.models.ibm1 import IBM1, IBM1Stage
@@ -25,9 +26,6 @@ from dovetail.models.model import Memory, Model, Moves, Worked, refused
 from dovetail.models.null import Null
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
-
-# of either direction: what generates, what is generated
-SIDES = np.array([[*SOURCE_SIDE, *TARGET_SIDE], [*TARGET_SIDE, *SOURCE_SIDE]])
 
 
 @dataclass(frozen=True)
@@ -117,32 +115,23 @@ class BayesHMM(Model):
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
         """Marginals averaged over samples and chains, and the log-score of the best alignment seen (pieces, 2)."""
         scores = np.empty((2, len(block.lines)))
-        tables = self.lexicon.nulls
-        ids = block.pieces.source_ids, block.pieces.target_ids
         buffers = (work.forward, work.null_forward), (work.reverse, work.null_reverse)
-        weights = [jumps.weights(block.longest) for jumps in self.jumps]
-        ratios = [fertility.ratios() for fertility in self.fertility]
-        sampling = self.sampling
+        models = [
+            records.Frozen(
+                self.null, records.MoveWeights(*jumps.weights(block.longest)), *fertility.ratios(), TAIL, nulls
+            )
+            for jumps, fertility, nulls in zip(self.jumps, self.fertility, self.lexicon.nulls, strict=True)
+        ]
+        own = self.sampling
 
         def task(direction: int, first: int, last: int) -> None:
             kernels.sample(
                 first,
                 last,
-                block.lines,
-                SIDES[direction],
-                direction == 1,
-                ids[direction],
-                ids[1 - direction],
-                tables[direction],
+                records.direction_of(block.pieces, block.ranks, direction == 1),
+                models[direction],
+                records.Chains(stream_key(own.seed, direction), own.restarts, own.burn_in, own.samples),
                 *buffers[direction],
-                self.null,
-                *weights[direction],
-                *ratios[direction],
-                TAIL,
-                stream_key(sampling.seed, direction),
-                sampling.restarts,
-                sampling.burn_in,
-                sampling.samples,
                 scores[direction],
             )
 

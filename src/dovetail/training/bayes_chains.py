@@ -13,10 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from dovetail.bitext.shards import Shard
+from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.bayes import counts as bayes_counts
+from dovetail.kernels.bayes import records
 from dovetail.kernels.bayes import sweep as kernels
-from dovetail.models.bayes import SIDES
+from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE
 from dovetail.models.fertility.histogram import TAIL
 from dovetail.models.jumps.binned import BinnedJumps, end_bins
 from dovetail.models.jumps.word import bins_of
@@ -57,12 +58,11 @@ class Strands:
         """`strands` 0: one for every STRAND_TOKENS tokens, at most MOST_STRANDS; never more than pieces."""
         tokens = sum(block.rows + block.columns for block in shard) // 2
         strands = strands or min(MOST_STRANDS, 1 + tokens // STRAND_TOKENS)
-        sides = SIDES[0, :3], SIDES[0, 3:]
         twins = []
         for block in shard:
             found = np.empty(block.rows, np.int16), np.empty(block.columns, np.int16)
-            for side, ids, twin in zip(sides, (shard.source_ids, shard.target_ids), found, strict=True):
-                bayes_counts.twins(block.lines, side, ids, twin)
+            bayes_counts.twins(block.lines, SOURCE_SIDE, shard.source_ids, found[0])
+            bayes_counts.twins(block.lines, TARGET_SIDE, shard.target_ids, found[1])
             twins.append(found)
         cost = np.cumsum(shard.pieces.source_length.astype(np.int64) * shard.pieces.target_length + 32)
         edges = np.searchsorted(cost, np.linspace(0, cost[-1] if len(cost) else 0, strands + 1)[1:-1])
@@ -85,8 +85,8 @@ class Counts:
     nulls: np.ndarray  # float32 (words of the other side,)
     histogram: np.ndarray  # float32 (words, C + 1)
 
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return self.links, self.totals, self.nulls, self.histogram
+    def parts(self) -> records.LinkCounts:
+        return records.LinkCounts(self.links, self.totals, self.nulls, self.histogram)
 
     def copy(self) -> Counts:
         return Counts(*(part.copy() for part in self.parts()))
@@ -121,46 +121,18 @@ class Chain:
     sums: Sums
     sweeps: int = 0
 
-    def _ids(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.text.shard.source_ids, self.text.shard.target_ids
+    def _of(self, block: Block) -> records.Direction:
+        return records.direction_of(block.pieces, block.ranks, self.direction == 1)
 
     def count(self) -> None:
         """Enter the alignments into the counts."""
-        shard, (source_ids, target_ids) = self.text.shard, self._ids()
-        for block, alignment in zip(shard, self.alignments, strict=True):
-            bayes_counts.add_links(
-                0,
-                len(block.lines),
-                block.lines,
-                SIDES[self.direction],
-                self.direction == 1,
-                source_ids,
-                target_ids,
-                shard.slots.row_start,
-                block.rank,
-                alignment,
-                1.0,
-                self.counts.links,
-                self.counts.totals,
-                self.counts.nulls,
-            )
+        for block, alignment in zip(self.text.shard, self.alignments, strict=True):
+            bayes_counts.add_links(self._of(block), alignment, self.counts.parts())
 
     def count_again(self, before: list[np.ndarray]) -> None:
         """Bring the counts of slots from the alignments `before` to those there are now."""
-        shard, (source_ids, target_ids) = self.text.shard, self._ids()
-        for block, old, new in zip(shard, before, self.alignments, strict=True):
-            bayes_counts.move_links(
-                block.lines,
-                SIDES[self.direction],
-                self.direction == 1,
-                source_ids,
-                target_ids,
-                shard.slots.row_start,
-                block.rank,
-                old,
-                new,
-                self.counts.links,
-            )
+        for block, old, new in zip(self.text.shard, before, self.alignments, strict=True):
+            bayes_counts.move_links(self._of(block), old, new, self.counts.links)
 
     def begin(self, stage: Stage) -> None:
         """Count what the stage wants to know and the one before did not keep up to date."""
@@ -170,11 +142,8 @@ class Chain:
     def histogram(self) -> np.ndarray:
         """Tokens of each word by their links, as the alignments have them now."""
         histogram = np.zeros_like(self.counts.histogram)
-        ids = self._ids()[self.direction]
         for block, alignment in zip(self.text.shard, self.alignments, strict=True):
-            bayes_counts.add_fertilities(
-                0, len(block.lines), block.lines, SIDES[self.direction], ids, alignment, 1.0, histogram
-            )
+            bayes_counts.add_fertilities(self._of(block), alignment, histogram)
         return histogram
 
     def count_moves(self) -> BinnedJumps:
@@ -182,9 +151,7 @@ class Chain:
         longest = self.text.shard.longest
         bins, ends = bins_of(longest), end_bins(longest)
         for block, alignment in zip(self.text.shard, self.alignments, strict=True):
-            bayes_counts.add_moves(
-                0, len(block.lines), block.lines, SIDES[self.direction], alignment, bins, ends, *moves.parts()
-            )
+            bayes_counts.add_moves(self._of(block), alignment, bins, ends, *moves.parts())
         return moves
 
     def weights(self, stage: Stage) -> tuple[np.ndarray, ...]:
@@ -204,45 +171,37 @@ class Chain:
         marginals: Marginals | None = None,
     ) -> None:
         """Draw every link of a strand once, changing `counts` on the way; `marginals` are added to, if there are any."""
-        shard, text, (source_ids, target_ids) = self.text.shard, self.text, self._ids()
-        alpha, null_alpha = self.prior.alpha, self.prior.null_alpha
-        size = (shard.slots.n_targets, shard.slots.n_sources)[self.direction]
-        none = np.empty(0, np.float32)
-        for number, first, last in text.strands[strand]:
-            block, twins = shard.blocks[number], text.twins[number]
+        model = records.Collapsed(
+            self.prior_record(),
+            self.null,
+            stage.moving,
+            records.MoveWeights(*weights),
+            stage.fertile,
+            self.fertility_prior,
+            TAIL,
+            stage.quarters,
+        )
+        none = np.empty(0, np.float32), np.empty(0, np.float32)
+        for number, first, last in self.text.strands[strand]:
+            block, twins = self.text.shard.blocks[number], self.text.twins[number]
+            cells, nulls = none if marginals is None else marginals.blocks[number]
             kernels.sweep(
                 first,
                 last,
-                block.lines,
-                SIDES[self.direction],
-                self.direction == 1,
-                source_ids,
-                target_ids,
-                shard.slots.row_start,
-                block.rank,
+                self._of(block),
+                model,
+                counts.parts(),
                 twins[self.direction],
-                counts.links,
-                counts.totals,
-                counts.nulls,
-                alpha,
-                alpha * size,
-                null_alpha,
-                null_alpha * size,
-                self.null,
-                stage.quarters,
-                stage.moving,
-                *weights,
-                stage.fertile,
-                counts.histogram,
-                self.fertility_prior,
-                TAIL,
                 self.alignments[number],
-                self.seed,
-                self.sweeps,
-                block.first,
-                marginals.weight if marginals is not None else 0.0,
-                *(marginals.blocks[number] if marginals is not None else (none, none)),
+                records.Stream(self.seed, self.sweeps, block.first),
+                records.Marginals(cells, nulls, 0.0 if marginals is None else marginals.weight),
             )
+
+    def prior_record(self) -> records.Prior:
+        """The lexicon's, for as many words as can be generated."""
+        alpha, null_alpha = self.prior.alpha, self.prior.null_alpha
+        size = (self.text.shard.slots.n_targets, self.text.shard.slots.n_sources)[self.direction]
+        return records.Prior(alpha, alpha * size, null_alpha, null_alpha * size)
 
     def keep_sample(self) -> None:
         """Add the counts as they are now to the sums."""

@@ -1,4 +1,4 @@
-"""Climbing to likelier alignments between sweeps: block moves of all chains (see `kernels.bayes_climb`)."""
+"""Climbing to likelier alignments between sweeps: block moves of all chains (see `kernels.bayes.climb`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.kernels.bayes import climb as kernels
-from dovetail.kernels.records import CELL, COLUMN, ROW
+from dovetail.kernels.bayes.records import Occurrences, direction_of
+from dovetail.kernels.records import CELL, COLUMN, ROW, Pieces, Ranks
 from dovetail.kernels.text import cooccurrence
-from dovetail.models.bayes import SIDES
 from dovetail.pool import Pool
 from dovetail.training.bayes_chains import Chain, Strands
 
@@ -20,15 +20,16 @@ def climb(chains: Sequence[Chain], pool: Pool) -> None:
     """Block moves of every generated word in every chain, word by word, as long as they make its alignment likelier."""
     if not chains or not chains[0].text.shard.blocks:
         return
-    lines, rank = _whole(chains[0].text)
-    pool.map(lambda chain: _climb(chain, lines, rank), [(chain,) for chain in chains])
+    whole = _whole(chains[0].text)
+    pool.map(lambda chain: _climb(chain, *whole), [(chain,) for chain in chains])
 
 
-def _whole(text: Strands) -> tuple[np.ndarray, np.ndarray]:
-    """Lines and ranks of all blocks as if they were one."""
+def _whole(text: Strands) -> tuple[Pieces, Ranks]:
+    """The pieces of all blocks as if they were one."""
     blocks = text.shard.blocks
+    pieces, ranks = blocks[0].pieces, blocks[0].ranks
     if len(blocks) == 1:
-        return blocks[0].lines, blocks[0].rank
+        return pieces, ranks
     parts = []
     before = np.zeros(3, np.int64)
     for block in blocks:
@@ -36,11 +37,12 @@ def _whole(text: Strands) -> tuple[np.ndarray, np.ndarray]:
         lines[:, [ROW, COLUMN, CELL]] += before
         parts.append(lines)
         before += block.rows, block.columns, block.cells
-    return np.concatenate(parts), np.concatenate([block.rank for block in blocks])
+    rank = np.concatenate([block.rank for block in blocks])
+    return pieces._replace(lines=np.concatenate(parts)), ranks._replace(rank=rank)
 
 
-def _climb(chain: Chain, lines: np.ndarray, rank: np.ndarray) -> None:
-    shard, side, prior = chain.text.shard, SIDES[chain.direction], chain.prior
+def _climb(chain: Chain, whole: Pieces, ranks: Ranks) -> None:
+    shard = chain.text.shard
     pieces = shard.pieces
     start, length, ids, size = (
         (pieces.target_start, pieces.target_length, shard.target_ids, shard.slots.n_targets),
@@ -50,24 +52,12 @@ def _climb(chain: Chain, lines: np.ndarray, rank: np.ndarray) -> None:
     token_piece, words = np.empty(places[-1], np.int32), np.empty(places[-1], np.int32)
     cooccurrence.row_words(ids, start, length, places, token_piece, words)
     order, starts = cooccurrence.sort_by_word(words, size)
-    alpha = np.array([prior.alpha, prior.null_alpha])
     alignment = np.concatenate(chain.alignments)
     kernels.climb(
-        order,
-        starts,
-        token_piece,
-        lines,
-        side,
-        chain.direction == 1,
-        shard.source_ids,
-        shard.target_ids,
-        shard.slots.row_start,
-        rank,
-        chain.counts.links,
-        chain.counts.totals,
-        chain.counts.nulls,
-        alpha,
-        alpha * size,
+        Occurrences(order, starts, token_piece),
+        direction_of(whole, ranks, chain.direction == 1),
+        chain.counts.parts(),
+        chain.prior_record(),
         MOST_TOKENS,
         alignment,
     )

@@ -16,9 +16,10 @@ import math
 
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.bayes.sweep import GIVEN, GIVEN_LENGTH, MADE_PLACE, slot_of
-from dovetail.kernels.gibbs.sweep import NULL
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bayes.records import ClimbRoom
+from dovetail.kernels.bayes.slots import link_slot
+from dovetail.kernels.hmm.best import NULL
 
 ABSENT = -2
 TURNS = 5  # moves of one word in a row
@@ -36,53 +37,63 @@ def worth(n, total, k, alpha, mass):
     return value - math.lgamma(total + k + mass) + math.lgamma(total + mass)
 
 
-@kernel
-def position(word, nothing, line, side, given_ids):
-    """The first position of a word in a piece, NULL for `nothing`, ABSENT if it has none."""
-    if word == nothing:
+@leaf
+def parameters(word, totals, prior):
+    """alpha and its sum, of a word's translations or of NULL's."""
+    null = word == len(totals) - 1
+    return prior.null_alpha if null else prior.alpha, prior.null_mass if null else prior.mass
+
+
+@leaf
+def word_at(i, line, direction, totals):
+    """The word at a position of a piece, NULL's number for NULL."""
+    return len(totals) - 1 if i == NULL else np.int64(direction.given_ids[line[direction.given.start] + i])
+
+
+@leaf
+def position(word, line, direction, totals):
+    """The first position of a word in a piece, NULL for that, ABSENT if it has none."""
+    if word == len(totals) - 1:
         return NULL
-    for i in range(line[side[GIVEN_LENGTH]]):
-        if given_ids[line[side[GIVEN]] + i] == word:
+    for i in range(line[direction.given.length]):
+        if direction.given_ids[line[direction.given.start] + i] == word:
             return i
     return ABSENT
 
 
 @kernel
-def best_word(
-    tokens, token_piece, lines, side, given_ids, at, links, totals, alpha, mass, hits, share, met, stamp, words
-):
+def best_word(tokens, token_piece, stamp, direction, totals, prior, scratch):
     """The word to which the tokens' links would best be moved, by a quick estimate; -1 if none looks better.
 
-    The estimate shares out the worth of a pair's links evenly, as if a pair lost all of them or none.  `hits`, zero before
-    and after, is the number of links that would be moved, `share` what they are worth where they are.  A word that has
-    met[word] == stamp + t was met in token t's piece.  `words` has room for every word.
+    The estimate shares out the worth of a pair's links evenly, as if a pair lost all of them or none.  Token t has the
+    number stamp + t.
     """
-    nothing = len(totals) - 1
+    at, links, hits, held, _, words, met = scratch
     n_words = 0
     for t in range(len(tokens)):
-        line = lines[token_piece[tokens[t]]]
+        line = direction.pieces.lines[token_piece[tokens[t]]]
         here = at[t]
-        null = int(here == nothing)
+        alpha, mass = parameters(here, totals, prior)
         count = links[here]
-        value = worth(0.0, totals[here] - count, count, alpha[null], mass[null]) / count
-        for i in range(-1, line[side[GIVEN_LENGTH]]):
-            word = nothing if i == NULL else np.int64(given_ids[line[side[GIVEN]] + i])
+        value = worth(0.0, totals[here] - count, count, alpha, mass) / count
+        for i in range(-1, line[direction.given.length]):
+            word = word_at(i, line, direction, totals)
             if word == here or met[word] == stamp + t:
                 continue
             met[word] = stamp + t
             if hits[word] == 0:
                 words[n_words] = word
                 n_words += 1
-                share[word] = 0.0
+                held[word] = 0.0
             hits[word] += 1
-            share[word] += value
+            held[word] += value
     best = -1
     gain = MARGIN
     for k in range(n_words):
         word = words[k]
         if hits[word] > 1:  # a single link is the sampler's business
-            null = int(word == nothing)
-            value = worth(links[word], totals[word], hits[word], alpha[null], mass[null]) - share[word]
+            alpha, mass = parameters(word, totals, prior)
+            value = worth(links[word], totals[word], hits[word], alpha, mass) - held[word]
             if value > gain:
                 gain = value
                 best = word
@@ -91,63 +102,47 @@ def best_word(
 
 
 @kernel
-def gain_of(word, tokens, token_piece, lines, side, given_ids, at, links, totals, alpha, mass, lost):
-    """What log P gains if all the tokens' links that can go to the word do.  `lost` is zero before and after."""
-    nothing = len(totals) - 1
+def gain_of(word, tokens, token_piece, direction, totals, prior, scratch):
+    """What log P gains if all the tokens' links that can go to the word do."""
+    at, links, lost = scratch.at, scratch.links, scratch.lost
     moved = 0
     value = 0.0
     for t in range(len(tokens)):
         here = at[t]
         if here == word:
             continue
-        if position(word, nothing, lines[token_piece[tokens[t]]], side, given_ids) == ABSENT:
+        if position(word, direction.pieces.lines[token_piece[tokens[t]]], direction, totals) == ABSENT:
             continue
         lost[here] += 1
         moved += 1
-        null = int(here == nothing)
-        value -= math.log((links[here] - lost[here] + alpha[null]) / (totals[here] - lost[here] + mass[null]))
+        alpha, mass = parameters(here, totals, prior)
+        value -= math.log((links[here] - lost[here] + alpha) / (totals[here] - lost[here] + mass))
     for t in range(len(tokens)):
         lost[at[t]] = 0
-    null = int(word == nothing)
-    return value + worth(links[word], totals[word], moved, alpha[null], mass[null]) if moved else 0.0
+    alpha, mass = parameters(word, totals, prior)
+    return value + worth(links[word], totals[word], moved, alpha, mass) if moved else 0.0
 
 
 @kernel
-def climb(
-    order,
-    starts,
-    token_piece,
-    lines,
-    side,
-    reverse,
-    source_ids,
-    target_ids,
-    row_start,
-    rank,
-    counts,
-    totals,
-    null_counts,
-    alpha,
-    mass,
-    most,
-    alignment,
-):
+def climb(occurrences, direction, counts, prior, most, alignment):
     """Make block moves of every generated word with 2 to `most` tokens, as long as they pay.
 
-    Tokens of word f are order[starts[f]:starts[f + 1]], in pieces `token_piece`.  `lines`, `rank` and `alignment` are of
-    the whole text, `counts`, `totals` and `null_counts` as for `bayes.sweep`; `alpha` and `mass` have the prior's
-    parameters of a word's translations and of NULL's.  Changes `alignment`, `totals` and `null_counts`; `counts`, which are
-    left as they were, are to be brought after (`bayes_counts.move_links`).  Returns the number of links that moved.
+    `direction` and `alignment` are of the whole text.  Changes the alignment, totals and NULL's counts; counts of slots,
+    which are left as they were, are to be brought after (`counts.move_links`).  Returns the number of links that moved.
     """
-    given_ids = target_ids if reverse else source_ids
-    nothing = len(totals) - 1
-    at = np.empty(most, np.int64)
-    links = np.zeros(len(totals))
-    hits = np.zeros(len(totals), np.int64)
-    lost = np.zeros(len(totals), np.int64)
-    share = np.zeros(len(totals))
-    words = np.empty(len(totals), np.int64)
-    met = np.full(len(totals), -1, np.int64)
+    order, starts, token_piece = occurrences
+    totals, lines = counts.totals, direction.pieces.lines
+    size = len(totals)
+    at, links = np.empty(most, np.int64), np.zeros(size)
+    scratch = ClimbRoom(
+        at,
+        links,
+        np.zeros(size, np.int64),
+        np.zeros(size),
+        np.zeros(size, np.int64),
+        np.empty(size, np.int64),
+        np.full(size, -1, np.int64),
+    )
     stamp = 0
     moved = 0
     for f in range(len(starts) - 1):
@@ -156,40 +151,20 @@ def climb(
             continue
         for t in range(len(tokens)):
             line = lines[token_piece[tokens[t]]]
-            j = tokens[t] - line[side[MADE_PLACE]]
-            for i in range(line[side[GIVEN_LENGTH]]):
-                r, c = (j, i) if reverse else (i, j)
-                slot = slot_of(line, r, c, source_ids, target_ids, row_start, rank)
-                links[given_ids[line[side[GIVEN]] + i]] = counts[slot]
-            i = np.int64(alignment[tokens[t]])
-            at[t] = nothing if i == NULL else np.int64(given_ids[line[side[GIVEN]] + i])
-        links[nothing] = null_counts[f]
+            j = tokens[t] - line[direction.made.place]
+            for i in range(line[direction.given.length]):
+                links[word_at(i, line, direction, totals)] = counts.links[link_slot(line, i, j, direction)]
+            at[t] = word_at(np.int64(alignment[tokens[t]]), line, direction, totals)
+        links[size - 1] = counts.nulls[f]
         for _ in range(TURNS):
-            word = best_word(
-                tokens,
-                token_piece,
-                lines,
-                side,
-                given_ids,
-                at,
-                links,
-                totals,
-                alpha,
-                mass,
-                hits,
-                share,
-                met,
-                stamp,
-                words,
-            )
+            word = best_word(tokens, token_piece, stamp, direction, totals, prior, scratch)
             stamp += len(tokens)
             if word < 0:
                 break
-            gain = gain_of(word, tokens, token_piece, lines, side, given_ids, at, links, totals, alpha, mass, lost)
-            if gain <= MARGIN:
+            if gain_of(word, tokens, token_piece, direction, totals, prior, scratch) <= MARGIN:
                 break
             for t in range(len(tokens)):
-                i = position(word, nothing, lines[token_piece[tokens[t]]], side, given_ids)
+                i = position(word, lines[token_piece[tokens[t]]], direction, totals)
                 if at[t] == word or i == ABSENT:
                     continue
                 links[at[t]] -= 1.0
@@ -199,5 +174,5 @@ def climb(
                 alignment[tokens[t]] = i
                 at[t] = word
                 moved += 1
-        null_counts[f] = links[nothing]
+        counts.nulls[f] = links[size - 1]
     return moved

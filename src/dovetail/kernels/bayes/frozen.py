@@ -6,63 +6,61 @@ import math
 
 import numpy as np
 
-from dovetail.kernels import kernel
-from dovetail.kernels.bayes.sweep import GIVEN, GIVEN_LENGTH, MADE, MADE_LENGTH, MADE_PLACE, fill_moves
-from dovetail.kernels.gibbs.random import draw, stream, uniform
-from dovetail.kernels.gibbs.sweep import NULL
-from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bayes.draw import STAYS, credit, draw_link, draws_of, largest, look_around
+from dovetail.kernels.bayes.records import FrozenRoom, Sentence
+from dovetail.kernels.gibbs.random import stream, uniform
+from dovetail.kernels.hmm.best import NULL, best_partner
+from dovetail.kernels.records import CELL
 
 
-@kernel
-def more(ratios, tail, word, count):
+@leaf
+def more(model, word, count):
     """p(count + 1 | word) / p(count | word): a column of `ratios`, then `tail`."""
-    return ratios[word, count] if count < ratios.shape[1] else np.float32(tail)
+    return model.ratios[word, count] if count < model.ratios.shape[1] else np.float32(model.tail)
 
 
-@kernel
-def add_row(weight, factor, row):
-    """row += factor * weight, in vectors."""
-    for i in range(len(row)):
-        row[i] += weight[i] * factor
-
-
-@kernel
-def begin(emission, null_emission, p0, jump, first, alignment):
+@leaf
+def begin(sentence, model, draws):
     """A start from left to right: for each word the best place given the one before, NULL where that is better."""
-    J, I = emission.shape
+    J, I = sentence.emission.shape
+    jump, first, _ = model.moves
     middle = len(jump) // 2
+    p0 = np.float32(model.p0)
     before = NULL
     for j in range(J):
-        best = NULL
-        # NULL leaves the jump to the next word, which will be one to the right more often than not.
-        value = p0 * null_emission[j] * jump[middle + 1]
         for i in range(I):
             move = first[i] if before == NULL else jump[middle + i - before]
-            if (np.float32(1.0) - p0) * emission[j, i] * move > value:
-                value = (np.float32(1.0) - p0) * emission[j, i] * move
-                best = i
-        alignment[j] = best
+            draws.weight[i] = draws.reach.link * sentence.emission[j, i] * move
+        # NULL leaves the jump to the next word, which will be one to the right more often than not.
+        best = best_partner(draws.weight, 0, 1, I, p0 * sentence.nulls[j] * jump[middle + 1])
+        sentence.alignment[j] = best
         if best != NULL:
             before = best
 
 
-@kernel
-def log_score(alignment, emission, null_emission, p0, jump, first, last, words, ratios, zero, tail):
-    """log of the joint probability of the sentence and its alignment; logarithms are taken of long products only."""
-    J, I = emission.shape
+@leaf
+def log_score(sentence, model, links):
+    """log of the joint probability of the sentence and its alignment; logarithms are taken of long products only.
+
+    Without a factor of its own for NULL's number and with one for the last link: not the score of `gibbs.tally`.
+    """
+    J, I = sentence.emission.shape
+    jump, first, last = model.moves
     middle = len(jump) // 2
-    links = np.zeros(I, np.int64)
+    p0 = np.float32(model.p0)
     before = NULL
     score = 0.0
     for i in range(I):
-        score += zero[words[i]]
+        score += model.zero[sentence.words[i]]
+        links[i] = 0
     product = 1.0
     for j in range(J):
-        i = alignment[j]
+        i = sentence.alignment[j]
         if i == NULL:
-            product *= np.float64(p0) * null_emission[j]
+            product *= np.float64(p0) * sentence.nulls[j]
         else:
-            product *= (1.0 - p0) * emission[j, i] * more(ratios, tail, words[i], links[i])
+            product *= (1.0 - p0) * sentence.emission[j, i] * more(model, sentence.words[i], links[i])
             product *= first[i] if before == NULL else jump[middle + i - before]
             links[i] += 1
             before = i
@@ -74,131 +72,92 @@ def log_score(alignment, emission, null_emission, p0, jump, first, last, words, 
     return score + (math.log(product) if product > 0.0 else -1e6)
 
 
+@leaf
+def sweep(key, sentence, model, weight, draws):
+    """Draw every link once, from left to right; `weight` is what the sweep counts, nothing while burning in."""
+    J, I = sentence.emission.shape
+    words, alignment = sentence.words, sentence.alignment
+    links, gains = draws.links, draws.scale
+    p0 = np.float32(model.p0)
+    look_around(alignment, I, draws)
+    for i in range(I):
+        gains[i] = more(model, words[i], links[i])
+    before = NULL
+    for j in range(J):
+        old = alignment[j]
+        if old != NULL:
+            links[old] -= 1
+            gains[old] = more(model, words[old], links[old])
+        row, null = sentence.emission[j], p0 * sentence.nulls[j]
+        new, null, total = draw_link(row, np.float32(0.0), null, before, draws.after[j], uniform(key, j), draws)
+        if new == STAYS:
+            new = old
+        elif weight > np.float32(0.0):
+            sentence.null_mean[j] += null * (weight / total)
+            credit(draws.weight, I, weight / total, sentence.mean[j], 0, 1)
+        alignment[j] = new
+        if new != NULL:
+            links[new] += 1
+            gains[new] = more(model, words[new], links[new])
+            before = new
+
+
+@leaf
+def sample_piece(line, direction, model, chains, cells, null_posterior, scratch):
+    """Sample one piece; returns the best log-score."""
+    given, made, reverse = direction.given, direction.made, direction.reverse
+    I, J = line[given.length], line[made.length]
+    sentence = Sentence(
+        direction.given_ids[line[given.start] : line[given.start] + I],
+        scratch.emission[: I * J].reshape(J, I),
+        scratch.nulls[:J],
+        scratch.mean[: I * J].reshape(J, I),
+        scratch.null_mean[:J],
+        scratch.alignment[:J],
+    )
+    # Cell (i, j) of this direction is at i * stride + j * step.
+    step, stride = (I, 1) if reverse else (1, J)
+    for j in range(J):
+        sentence.nulls[j] = model.nulls[direction.made_ids[line[made.start] + j]]
+        sentence.null_mean[j] = np.float32(0.0)
+        for i in range(I):
+            sentence.emission[j, i] = cells[line[CELL] + i * stride + j * step]
+            sentence.mean[j, i] = np.float32(0.0)
+    sweeps = chains.burn_in + chains.samples
+    best = -np.inf
+    for restart in range(chains.restarts):
+        begin(sentence, model, scratch.draws)
+        for turn in range(sweeps):
+            counted = turn >= chains.burn_in
+            key = stream(chains.seed, restart * sweeps + turn, I << 20 | J)
+            weight = np.float32(1.0 / (chains.restarts * chains.samples)) if counted else np.float32(0.0)
+            sweep(key, sentence, model, weight, scratch.draws)
+            if counted:
+                best = max(best, log_score(sentence, model, scratch.draws.links))
+    for j in range(J):
+        null_posterior[line[made.place] + j] = sentence.null_mean[j]
+        for i in range(I):
+            cells[line[CELL] + i * stride + j * step] = sentence.mean[j, i]
+    return best
+
+
 @kernel
-def sample(
-    first_piece,
-    last_piece,
-    lines,
-    side,
-    reverse,
-    given_ids,
-    made_ids,
-    null_table,
-    cells,
-    null_posterior,
-    p0,
-    jump,
-    first,
-    last,
-    ratios,
-    zero,
-    tail,
-    seed,
-    restarts,
-    burn_in,
-    samples,
-    scores,
-):
+def sample(first_piece, last_piece, direction, model, chains, cells, null_posterior, scores):
     """Pieces first_piece..last_piece - 1 of a block in one direction: `cells` hold probabilities and then marginals.
 
-    Each of `restarts` chains makes `burn_in` sweeps that do not count and `samples` that do; what is averaged is not the
-    draws but the conditional probabilities that they are drawn from.  The random numbers depend on a piece's lengths and
-    not on its place in the text.  `scores` (pieces,) get the log-score of the best alignment seen.
+    What is averaged is not the draws but the conditional probabilities that they are drawn from.  The random numbers depend
+    on a piece's lengths and not on its place in the text.  `scores` (pieces,) get the log-score of the best alignment seen.
     """
-    longest = 0
-    area = 0
+    longest, largest_cells = largest(first_piece, last_piece, direction.pieces.lines)
+    link = np.float32(1.0) - np.float32(model.p0)
+    scratch = FrozenRoom(
+        draws_of(longest, model.moves, link, True, 4),
+        np.empty(largest_cells, np.float32),
+        np.empty(largest_cells, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.float32),
+        np.empty(longest, np.int64),
+    )
     for piece in range(first_piece, last_piece):
-        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
-        area = max(area, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
-    emission_space = np.empty(area, np.float32)
-    mean_space = np.empty(area, np.float32)
-    null_space = np.empty(longest, np.float32)
-    null_mean = np.empty(longest, np.float32)
-    gain_space = np.empty(longest, np.float32)
-    links = np.empty(longest, np.int64)
-    alignment_space = np.empty(longest, np.int64)
-    weight = np.empty(longest + 7, np.float32)
-    sums = np.empty(longest // 8 + 1, np.float32)
-    after = np.empty(longest, np.int64)
-    backwards = jump[::-1].copy()
-    middle = len(jump) // 2
-    ends = last[::-1].copy()
-    p0 = np.float32(p0)
-    p1 = np.float32(1.0) - p0
-    nought = np.float32(0.0)
-    share = np.float32(1.0 / (restarts * samples))
-    for piece in range(first_piece, last_piece):
-        line = lines[piece]
-        I, J, cell = line[side[GIVEN_LENGTH]], line[side[MADE_LENGTH]], line[CELL]
-        words = given_ids[line[side[GIVEN]] : line[side[GIVEN]] + I]
-        emission = emission_space[: I * J].reshape(J, I)
-        mean = mean_space[: I * J].reshape(J, I)
-        mean[:] = nought
-        alignment = alignment_space[:J]
-        gains = gain_space[:I]
-        for j in range(J):
-            null_space[j] = null_table[made_ids[line[side[MADE]] + j]]
-            null_mean[j] = nought
-            for i in range(I):
-                emission[j, i] = cells[cell + j * I + i] if reverse else cells[cell + i * J + j]
-        best = -np.inf
-        for restart in range(restarts):
-            begin(emission, null_space, p0, jump, first, alignment)
-            links[:I] = 0
-            for j in range(J):
-                if alignment[j] != NULL:
-                    links[alignment[j]] += 1
-            for i in range(I):
-                gains[i] = more(ratios, tail, words[i], links[i])
-            for turn in range(burn_in + samples):
-                key = stream(seed, restart * (burn_in + samples) + turn, I << 20 | J)
-                following = NULL
-                for j in range(J - 1, -1, -1):
-                    after[j] = following
-                    if alignment[j] != NULL:
-                        following = alignment[j]
-                before = NULL
-                for j in range(J):
-                    old = alignment[j]
-                    if old != NULL:
-                        links[old] -= 1
-                        gains[old] = more(ratios, tail, words[old], links[old])
-                    null = p0 * null_space[j]
-                    next_link = after[j]
-                    out = middle - next_link
-                    into = middle - before
-                    if before == NULL and next_link == NULL:
-                        fill_moves(emission[j], nought, gains, first, ends[len(ends) - I :], p1, weight)
-                    elif before == NULL:
-                        fill_moves(emission[j], nought, gains, first, backwards[out : out + I], p1, weight)
-                        null *= first[next_link]
-                    elif next_link == NULL:
-                        fill_moves(emission[j], nought, gains, jump[into : into + I], ends[len(ends) - I :], p1, weight)
-                        null *= last[I - 1 - before]
-                    else:
-                        fill_moves(
-                            emission[j], nought, gains, jump[into : into + I], backwards[out : out + I], p1, weight
-                        )
-                        null *= jump[into + next_link]
-                    new, total = draw(weight, I, null, uniform(key, j), sums)
-                    if new == -2:
-                        new = old
-                    elif turn >= burn_in:
-                        null_mean[j] += null * (share / total)
-                        add_row(weight, share / total, mean[j])
-                    alignment[j] = new
-                    if new != NULL:
-                        links[new] += 1
-                        gains[new] = more(ratios, tail, words[new], links[new])
-                        before = new
-                if turn >= burn_in:
-                    score = log_score(alignment, emission, null_space, p0, jump, first, last, words, ratios, zero, tail)
-                    best = max(best, score)
-        scores[piece] = best
-        for j in range(J):
-            null_posterior[line[side[MADE_PLACE]] + j] = null_mean[j]
-            for i in range(I):
-                if reverse:
-                    cells[cell + j * I + i] = mean[j, i]
-                else:
-                    cells[cell + i * J + j] = mean[j, i]
+        line = direction.pieces.lines[piece]
+        scores[piece] = sample_piece(line, direction, model, chains, cells, null_posterior, scratch)

@@ -50,7 +50,7 @@ def draw(weight, n, null, u, sums):
     """Draw in proportion to `null` (the answer is -1) and weight[0], ... weight[n - 1].
 
     Returns the answer, -2 where nothing is possible, and the sum of all.  First an octet of candidates is drawn, then one of
-    them.  `weight` has room for seven more, `sums` for a number an octet.
+    them.  `weight` has room for seven more, `sums` for one number per octet.
     """
     octets = (n + 7) // 8
     for k in range(n, 8 * octets):
