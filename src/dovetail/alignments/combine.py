@@ -55,7 +55,7 @@ def lookup_probabilities(links: Alignments, forward: Alignments, reverse: Alignm
 def _probabilities(links: Alignments, given: Alignments) -> np.ndarray:
     _check_pairs(len(links), len(given))
     probability = np.empty(len(links.source), np.float32)
-    kernels.look_up(*_arrays(links)[:3], *_arrays(given), probability)
+    kernels.look_up(_packed(links), _packed(given), probability)
     return probability
 
 
@@ -67,9 +67,9 @@ def _check_pairs(one: int, other: int) -> None:
         )
 
 
-def _arrays(alignments: Alignments) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _packed(alignments: Alignments) -> kernels.PackedLinks:
     """What the kernels take, in the types for which they are compiled."""
-    return (
+    return kernels.PackedLinks(
         np.ascontiguousarray(alignments.offsets, np.int64),
         np.ascontiguousarray(alignments.source, np.int32),
         np.ascontiguousarray(alignments.target, np.int32),
@@ -109,22 +109,23 @@ def _by_rule(rule: int, name: str, description: str) -> None:
         _check_pairs(len(forward), len(reverse))
         forward_size, reverse_size = len(forward.source), len(reverse.source)
         room = min(forward_size, reverse_size) if rule == kernels.INTERSECTION else forward_size + reverse_size
-        offsets = np.empty(len(forward) + 1, np.int64)
-        source, target = np.empty(room, np.int32), np.empty(room, np.int32)
-        probability = np.empty(room, np.float32)
-        lengths = _lengths(forward, reverse)
-        bad = kernels.combine(
-            rule, *_arrays(forward), *_arrays(reverse), *lengths, offsets, source, target, probability
+        found = kernels.PackedLinks(
+            np.empty(len(forward) + 1, np.int64),
+            np.empty(room, np.int32),
+            np.empty(room, np.int32),
+            np.empty(room, np.float32),
         )
+        lengths = _lengths(forward, reverse)
+        bad = kernels.combine(rule, _packed(forward), _packed(reverse), *lengths, found)
         if bad >= 0:
             raise ValueError(f"the links of pair {bad} are not sorted by (i, j), or lie outside its sentences")
-        size = offsets[-1]
+        size = found.offsets[-1]
         # Copies, so that the room that was not needed is given back.
         result = Alignments(
-            offsets,
-            source[:size].copy(),
-            target[:size].copy(),
-            probability[:size].copy(),
+            found.offsets,
+            found.source[:size].copy(),
+            found.target[:size].copy(),
+            found.probability[:size].copy(),
             *lengths,
             _details(forward, reverse),
         )

@@ -6,6 +6,8 @@ more memory than its links.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -22,12 +24,30 @@ NEIGHBOUR_ROW = np.array([-1, 0, 1, 0, -1, -1, 1, 1])
 NEIGHBOUR_COLUMN = np.array([0, -1, 0, 1, -1, 1, -1, 1])
 
 
+class PackedLinks(NamedTuple):
+    """Links of all pairs: pair n's are offsets[n]:offsets[n + 1], sorted by (i, j)."""
+
+    offsets: np.ndarray  # int64 (pairs + 1,)
+    source: np.ndarray  # int32 (links,)
+    target: np.ndarray  # int32 (links,)
+    probability: np.ndarray  # float32 (links,)
+
+
+class Union(NamedTuple):
+    """The links that either direction has of one pair."""
+
+    row: np.ndarray  # int32
+    column: np.ndarray  # int32
+    mean: np.ndarray  # float32: (P(a_j = i) + P(b_i = j)) / 2, where a direction without the link counts 0
+    member: np.ndarray  # int8: which directions have it
+
+
 @kernel
-def well_formed(source, target, start, stop, I, J):
-    """Whether the links start..stop-1 lie inside I x J, strictly ascending by (i, j)."""
+def well_formed(links, n, I, J):
+    """Whether pair n's links lie inside I x J, strictly ascending by (i, j)."""
     i_before, j_before = -1, -1
-    for k in range(start, stop):
-        i, j = source[k], target[k]
+    for k in range(links.offsets[n], links.offsets[n + 1]):
+        i, j = links.source[k], links.target[k]
         if i < 0 or j < 0 or i >= I or j >= J or i < i_before or (i == i_before and j <= j_before):
             return False
         i_before, j_before = i, j
@@ -35,28 +55,11 @@ def well_formed(source, target, start, stop, I, J):
 
 
 @kernel
-def merge(
-    forward_source,
-    forward_target,
-    forward_probability,
-    f,
-    f_stop,
-    reverse_source,
-    reverse_target,
-    reverse_probability,
-    r,
-    r_stop,
-    row,
-    column,
-    mean,
-    member,
-):
-    """The union of one pair's two sorted link lists, written to row, column, mean and member.  Returns its
-    size.
-
-    mean = (P(a_j = i) + P(b_i = j)) / 2, where a direction without the link counts 0; member says which have
-    it.
-    """
+def merge(n, forward, reverse, union):
+    """The union of pair n's two sorted link lists; returns its size."""
+    row, column, mean, member = union
+    f, f_stop = forward.offsets[n], forward.offsets[n + 1]
+    r, r_stop = reverse.offsets[n], reverse.offsets[n + 1]
     size = 0
     while f < f_stop or r < r_stop:
         if f == f_stop:
@@ -64,19 +67,19 @@ def merge(
         elif r == r_stop:
             order = -1
         else:
-            order = forward_source[f] - reverse_source[r]
+            order = forward.source[f] - reverse.source[r]
             if order == 0:
-                order = forward_target[f] - reverse_target[r]
+                order = forward.target[f] - reverse.target[r]
         total = 0.0
         member[size] = 0
         if order <= 0:
-            row[size], column[size] = forward_source[f], forward_target[f]
-            total += forward_probability[f]
+            row[size], column[size] = forward.source[f], forward.target[f]
+            total += forward.probability[f]
             member[size] |= IN_FORWARD
             f += 1
         if order >= 0:
-            row[size], column[size] = reverse_source[r], reverse_target[r]
-            total += reverse_probability[r]
+            row[size], column[size] = reverse.source[r], reverse.target[r]
+            total += reverse.probability[r]
             member[size] |= IN_REVERSE
             r += 1
         mean[size] = 0.5 * total
@@ -145,33 +148,18 @@ def final(row, column, size, member, side, both, taken, row_covered, column_cove
 
 
 @kernel
-def combine(
-    rule,
-    forward_offsets,
-    forward_source,
-    forward_target,
-    forward_probability,
-    reverse_offsets,
-    reverse_source,
-    reverse_target,
-    reverse_probability,
-    source_lengths,
-    target_lengths,
-    offsets,
-    source,
-    target,
-    probability,
-):
-    """Combine every pair by `rule` (one of the constants above) into offsets, source, target and probability.
+def combine(rule, forward, reverse, source_lengths, target_lengths, found):
+    """Combine every pair by `rule` (one of the constants above) into `found`; all three are PackedLinks.
 
-    The last three must have room for every link of both directions (of one direction for the intersection).
+    `found` must have room for every link of both directions (of one direction for the intersection).
     Returns -1, or the first pair whose links are out of order or out of bounds; what was written is then
-    incomplete.  O(links log links) a pair, whatever its length.
+    incomplete.  O(links log links) per pair, whatever its length.
     """
+    offsets, source, target, probability = found
     pairs = len(offsets) - 1
     room, longest_source, longest_target = 0, 0, 0
     for n in range(pairs):
-        links = forward_offsets[n + 1] - forward_offsets[n] + reverse_offsets[n + 1] - reverse_offsets[n]
+        links = forward.offsets[n + 1] - forward.offsets[n] + reverse.offsets[n + 1] - reverse.offsets[n]
         room = max(room, links)
         longest_source = max(longest_source, source_lengths[n])
         longest_target = max(longest_target, target_lengths[n])
@@ -187,30 +175,10 @@ def combine(
     written = 0
     offsets[0] = 0
     for n in range(pairs):
-        f, f_stop = forward_offsets[n], forward_offsets[n + 1]
-        r, r_stop = reverse_offsets[n], reverse_offsets[n + 1]
         I, J = source_lengths[n], target_lengths[n]
-        if not (
-            well_formed(forward_source, forward_target, f, f_stop, I, J)
-            and well_formed(reverse_source, reverse_target, r, r_stop, I, J)
-        ):
+        if not (well_formed(forward, n, I, J) and well_formed(reverse, n, I, J)):
             return n
-        size = merge(
-            forward_source,
-            forward_target,
-            forward_probability,
-            f,
-            f_stop,
-            reverse_source,
-            reverse_target,
-            reverse_probability,
-            r,
-            r_stop,
-            row,
-            column,
-            mean,
-            member,
-        )
+        size = merge(n, forward, reverse, Union(row, column, mean, member))
         for k in range(size):
             taken[k] = FRESH if rule == UNION or member[k] == IN_FORWARD | IN_REVERSE else LEFT_OUT
         if rule >= GROW_DIAG:
@@ -233,15 +201,15 @@ def combine(
 
 
 @kernel
-def look_up(offsets, source, target, given_offsets, given_source, given_target, given_probability, probability):
+def look_up(links, given, probability):
     """probability[k] = what the given links, sorted like the others, say of link k; 0 for what they lack."""
-    for n in range(len(offsets) - 1):
-        g, g_stop = given_offsets[n], given_offsets[n + 1]
-        for k in range(offsets[n], offsets[n + 1]):
-            i, j = source[k], target[k]
-            while g < g_stop and (given_source[g] < i or (given_source[g] == i and given_target[g] < j)):
+    for n in range(len(links.offsets) - 1):
+        g, g_stop = given.offsets[n], given.offsets[n + 1]
+        for k in range(links.offsets[n], links.offsets[n + 1]):
+            i, j = links.source[k], links.target[k]
+            while g < g_stop and (given.source[g] < i or (given.source[g] == i and given.target[g] < j)):
                 g += 1
-            if g < g_stop and given_source[g] == i and given_target[g] == j:
-                probability[k] = given_probability[g]
+            if g < g_stop and given.source[g] == i and given.target[g] == j:
+                probability[k] = given.probability[g]
             else:
                 probability[k] = 0.0
