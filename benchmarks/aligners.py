@@ -20,6 +20,7 @@ import environments
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.combine import combiners
 from dovetail.errors import InputError
+from dovetail.recipes import find_recipe
 from measure import CommandError, Measurement, run
 from texts import Text, read_test_links
 
@@ -123,7 +124,8 @@ class Recipe:
         with tempfile.TemporaryDirectory(prefix="dovetail-warm-") as name:
             folder = Path(name)
             few = write_warming_text(text.source, text.target, folder)
-            for options in (("--save", folder / "model"), ("--option", "sample=100")):
+            sampling = ("--option", "sample=100") if "sample" in find_recipe(self.recipe).options else ()
+            for options in (("--save", folder / "model"), sampling):
                 run(self._command(*few, folder / OWN, threads, *options))
 
     def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
