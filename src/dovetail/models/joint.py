@@ -149,12 +149,10 @@ class JointHMM(Model):
             np.zeros(2),
         )
         work = shard.workspace()
-        known = memory.cells if memory is not None else [None] * len(shard.blocks)
-        kept = [
-            self._expect_block(block, live, block.view(work), statistics, pool, worked)
-            for block, live in zip(shard, known, strict=True)
-        ]
-        return statistics, LiveMemory(kept, self.narrow is not None)
+        cells: list[Any] = memory.cells if memory is not None else [None] * len(shard.blocks)
+        for k, block in enumerate(shard):  # one block's new cells take the place of its old ones
+            cells[k] = self._expect_block(block, cells[k], block.view(work), statistics, pool, worked)
+        return statistics, LiveMemory(cells, self.narrow is not None)
 
     def _expect_block(
         self,

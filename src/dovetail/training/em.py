@@ -37,8 +37,10 @@ def fit(
         model = schedule(model, iteration)
         statistics, memory = engine.sum(model, corpus, memory, monitor.worked)
         model = model.reestimate(statistics, engine.pool)
+        likelihood = statistics.log_likelihood
+        del statistics  # before the next ones are made
         ended = watch(model)
-        converged = monitor.iterated(statistics.log_likelihood).converged and not to_the_end
+        converged = monitor.iterated(likelihood).converged and not to_the_end
         if converged or ended is not None:
             return ended or model, memory
     return model, memory

@@ -78,6 +78,13 @@ def sample(shard: Shard, size: int, pool: Pool) -> Shard | None:
 
 def _learn(task: Task, iterations: int) -> JointHMM:
     """From nothing to the joint HMM, on one text."""
+    # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
+    anew = 1 if iterations > 2 else -1
+    return _iterate(task, *_handed_over(task), iterations, anew=anew, moving=True)
+
+
+def _handed_over(task: Task) -> tuple[JointHMM, Sequence[Memory]]:
+    """The joint HMM as IBM Model 1, trained by agreement, leaves it; and the live cells."""
     rounds = max(task.settings.of(IBM1Stage).ibm1_iterations, 1)  # the HMM cannot start from nothing
     first = _first(task)
 
@@ -85,17 +92,8 @@ def _learn(task: Task, iterations: int) -> JointHMM:
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
 
     lexicon = replace(task.start.lexicon(task.shard.slots), smoothing=Smoothing(additive=1e-5))
-    model, memory = em.fit(
-        IBM1(lexicon, agreement=True),
-        task.corpus,
-        task.engine,
-        rounds,
-        task.monitor,
-        schedule=schedule,
-        to_the_end=True,
-    )
-    # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
-    return _iterate(task, model, memory, iterations, anew=1 if iterations > 2 else -1, moving=True)
+    ibm1, engine = IBM1(lexicon, agreement=True), task.engine
+    return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 
 
 def _first(task: Task) -> JointHMM:
