@@ -30,7 +30,7 @@ from xopen import xopen
 import commits
 from aligners import libraries, thread_settings, write_warming_text
 from dovetail.errors import InputError
-from dovetail.recipes import find_recipe
+from dovetail.recipes import PRESETS
 from measure import CommandError, Measurement, exit_when_terminated, machine_facts, run
 from report import machine_line, markdown
 from texts import find_set
@@ -138,7 +138,7 @@ class Race:
             return
         print(f"warming {turn.recipe} {turn.side}", file=sys.stderr, flush=True)
         few = write_warming_text(*text, self.folder)
-        sampling = ("--option", "sample=100") if "sample" in find_recipe(turn.recipe).options else ()
+        sampling = ("--option", "sample=100") if turn.recipe in PRESETS else ()  # what large texts are learned by
         for options in ((), sampling):
             self._align(turn.side, turn.recipe, few, self.folder / "links.few", *options)
         self.warmed.add((turn.recipe, turn.side))
