@@ -10,7 +10,7 @@ import numpy as np
 from dovetail.decoding.fertility import Budget
 from dovetail.kernels.exact_fertility.records import Incumbent, Node, Problem
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
-from dovetail.kernels.laboratory.subgradient import subgradient
+from dovetail.kernels.laboratory.subgradient import Descent, subgradient
 
 _ITERATIONS = 40
 
@@ -20,13 +20,13 @@ def solve(problem: Problem, whole: Node, path: np.ndarray, budget: Budget) -> tu
     iterations = budget.iterations or _ITERATIONS
     whole.price[0] = np.where(problem.emission > -math.inf, 0.5 * problem.emission, 0.0)
     known = Incumbent(path, -math.inf, budget.tolerance)
-    bound, rises, used = math.inf, 0, 0
+    descent, used = Descent(math.inf, math.inf, 0), 0
     piece = iterations if budget.deadline == math.inf else 1
     while used < iterations and not (used > 0 and time.perf_counter() >= budget.deadline):
-        bound, score, rises, n = subgradient(problem, whole, known, bound, rises, min(piece, iterations - used))
+        descent, score, n = subgradient(problem, whole, known, descent, min(piece, iterations - used))
         known = known._replace(score=score)
         used += n
-        if not bound > aim_above(score, budget.tolerance):
+        if not descent.bound > aim_above(score, budget.tolerance):
             break
     # Not the last `score`: if every path so far was forbidden, `path` is still all NULL, which may be allowed.
-    return alignment_score(problem, path, np.empty(len(problem.fertility), np.int32)), bound, used
+    return alignment_score(problem, path, np.empty(len(problem.fertility), np.int32)), descent.bound, used

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -14,15 +16,23 @@ from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, c
 _RATE = 1.0
 
 
+class Descent(NamedTuple):
+    """What one call hands to the next, so that a descent in pieces takes the same steps as one in a single call."""
+
+    bound: float  # least dual so far
+    last: float  # dual of the last iteration
+    rises: int  # iterations whose dual was higher than the one before
+
+
 @kernel
-def subgradient(problem, node, known, bound, rises, iterations):
+def subgradient(problem, node, known, descent, iterations):
     """At most `iterations` of Figure 1, from the node's prices, in place.
 
     The chain scores cell (r, j) with emission - price, the rows with price (the paper's half emission - u), NULL is a row
     too.  Every path is scored; `known.path` keeps the best.  The step is 1 / (1 + times the dual rose), as in Rush and
     Collins (2012), section 5.2.  Stops when the least bound meets the best score.
 
-    Returns the bound, the score, how often the dual has risen and the iterations used.
+    Returns the descent so far, the score and the iterations used.
     """
     emission, price = problem.emission, node.price
     J, R = emission.shape
@@ -34,7 +44,7 @@ def subgradient(problem, node, known, bound, rises, iterations):
     path = np.zeros(J, np.int32)
     picked = np.empty((J, R), np.uint8)
     score = known.score
-    last = np.inf
+    bound, last, rises = descent
     used = 0
     while used < iterations:
         used += 1
@@ -59,7 +69,7 @@ def subgradient(problem, node, known, bound, rises, iterations):
                 j = lists.cells[r, k]
                 price[0, j, r] += step * ((path[j] == r) - picked[j, r])
                 chain.score[j, r] = emission[j, r] - price[0, j, r]
-    return bound, score, rises, used
+    return Descent(bound, last, rises), score, used
 
 
 @kernel
