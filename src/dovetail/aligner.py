@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,6 @@ from dovetail.decoding.decoders import PosteriorThreshold
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
-from dovetail.evaluation.curve import Curve, precision_recall_curve
-from dovetail.models.constraints import Constraint
 from dovetail.models.fertility.entries import FertilityEntry, fertility_table
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
@@ -35,6 +33,10 @@ from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
+
+if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
+    from dovetail.evaluation.curve import Curve
+    from dovetail.models.constraints import Constraint
 
 CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
@@ -242,6 +244,8 @@ class Aligner:
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Model], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
+        from dovetail.evaluation.curve import precision_recall_curve
+
         text = bitext.part(where, where + len(gold)) if isinstance(where, int) else where
         if len(text) != len(gold):
             raise InputError(
