@@ -22,7 +22,8 @@ import pytest
 from dovetail import Aligner, Bitext
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.report.live import Limits, live_app
+from dovetail.serve.app import live_app
+from dovetail.serve.limits import Limits
 
 DEMO = files("dovetail") / "data"
 COMMAND = [sys.executable, "-c", "from dovetail.cli import main; main()", "serve"]
@@ -72,13 +73,13 @@ def web(models):
 
 
 class Slow:
-    """A model that never comes to an end, and one that breaks."""
+    """A model that takes its time, and breaks."""
 
     def __init__(self, seconds=0.0):
         self.seconds, self.text_options, self.recipe = seconds, TextOptions(), SimpleNamespace(name="slow")
         self.source_vocabulary = self.target_vocabulary = Vocabulary([])
 
-    def align_pair(self, source, target):
+    def align(self, bitext):
         time.sleep(self.seconds)
         raise ZeroDivisionError
 
@@ -128,15 +129,19 @@ JSON = {"content-type": "application/json"}
         ("{", "not JSON"),
         ("[1]", "not a JSON object"),
         ("[" * 5000, "not JSON"),
-        ('{"source": "a"}', "'target' is neither"),
+        ('{"source": "a"}', "'target' is missing"),
         ('{"source": 1, "target": "b"}', "'source' is neither"),
         ('{"source": ["a", 1], "target": ["b"]}', "'source' is neither"),
         ('{"source": "a", "target": ["b"]}', "one side is a string"),
         ('{"source": "a", "target": "b", "modles": []}', "no field 'modles'"),
         ('{"source": "a", "target": "b", "models": ["x"]}', "no such model"),
         ('{"source": "a", "target": "b", "models": [1]}', "'models' is not"),
-        ('{"source": "a", "target": "b", "models": "one"}', "no such model"),
+        ('{"source": "a", "target": "b", "models": "one"}', "'models' is not a list of names"),
+        ('{"source": "a", "target": "b", "models": ["one", "two", "one"]}', "'one' is asked for twice"),
         ('{"source": "a", "target": "b", "posteriors": 1}', "'posteriors' is neither"),
+        ('{"source": "a", "target": "b", "lower": "yes"}', "'lower' is neither"),
+        ('{"source": "a", "target": "b", "tokenizer": "nltk"}', "no tokenizer 'nltk'"),
+        ('{"source": "a", "target": "b", "tokenizer": 7}', "'tokenizer' is not"),
     ],
 )
 def test_requests_without_sense_are_refused_with_a_reason(web, body, complaint):
@@ -208,7 +213,7 @@ def test_a_strange_name_for_this_machine_is_refused(models):
 def test_every_address_is_described(web):
     document = web.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
-    assert set(document["paths"]) == {"/align", "/models", "/health"}
+    assert set(document["paths"]) == {"/align", "/batch", "/models", "/health"}
     for schema in document["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
