@@ -17,9 +17,8 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 
-from serving import serving
-
 from dovetail import Aligner, read_bitext
+from serving import serving
 
 PAIR = {"source": "the old man lives in a small house", "target": "le vieil homme vit dans une petite maison"}
 PATIENCE = 60.0  # seconds after which the server has failed to close a connection
@@ -43,8 +42,8 @@ class Outcome:
 
 def post(value: object, path: str = "/align") -> bytes:
     body = json.dumps(value).encode()
-    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
-    return head.encode() + body
+    lines = f"POST {path} HTTP/1.1", "host: 127.0.0.1", "content-type: application/json", f"content-length: {len(body)}"
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 async def read_answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
@@ -134,7 +133,9 @@ def main() -> None:
         Aligner().fit(read_bitext(demo / "demo.en", demo / "demo.fr")).save(place)
         with serving("--load", f"demo={place}") as served:
             began = time.perf_counter()
-            outcome = asyncio.run(storm(served.port, chosen.clients, chosen.requests, chosen.slow, chosen.idle, chosen.deaf))
+            outcome = asyncio.run(
+                storm(served.port, chosen.clients, chosen.requests, chosen.slow, chosen.idle, chosen.deaf)
+            )
             print(f"{outcome}; {time.perf_counter() - began:.1f} s in all")
     for failure in outcome.failures[:10]:
         print(failure, file=sys.stderr)

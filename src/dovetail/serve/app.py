@@ -18,7 +18,7 @@ from dovetail.report.page import docs_page, live_page
 from dovetail.serve import schema
 from dovetail.serve.gate import Gate, refusal
 from dovetail.serve.limits import Deadline, Limits, Problem
-from dovetail.serve.work import SHOWN, Worker, answer_pairs, find_models, to_json
+from dovetail.serve.work import Worker, answer_pairs, find_models, to_json
 
 if TYPE_CHECKING:
     from dovetail.aligner import Aligner
@@ -149,21 +149,17 @@ async def _refuse_nonsense(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     kind, place = first["type"], first["loc"][1:]  # without "body"; behind a field's name, which form of it was tried
-    while place and not (kind in ("missing", "extra_forbidden") or place[-1] in WRONG):
+    while place and kind != "missing" and place[-1] not in WRONG:
         place = place[:-1]
-    shown = repr(".".join(map(str, place))[-SHOWN:])
+    shown = repr(".".join(map(str, place)))
     if kind == "json_invalid":
         problem = "the body is not JSON"
-    elif kind == "extra_forbidden":
-        problem = f"no field {shown}"
-    elif kind == "form":
+    elif kind == "ours":
         problem = first["msg"]
-    elif kind == "missing" and place:
-        problem = f"{shown} is missing"
-    elif place:
-        problem = f"{shown} is {WRONG[place[-1]]}"
-    else:
+    elif not place:
         problem = "the body is not a JSON object"
+    else:
+        problem = f"{shown} is {'missing' if kind == 'missing' else WRONG[place[-1]]}"
     return refusal(request, 400, problem, EXAMPLE)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -15,8 +15,20 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Position = Annotated[int, Field(ge=0)]
 
 
+SHOWN = 60  # characters of a caller's own words that a complaint repeats
+
+
 class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, values: Any) -> Any:
+        """One complaint about strange names, too: pydantic itself would make one for each."""
+        for name in values if isinstance(values, dict) else ():
+            if name not in cls.model_fields:
+                raise PydanticCustomError("ours", "no field {name}", {"name": repr(name[:SHOWN])})
+        return values
 
 
 class Sentences(Request):
@@ -26,14 +38,14 @@ class Sentences(Request):
     @model_validator(mode="after")
     def _alike(self) -> Self:
         if isinstance(self.source, str) != isinstance(self.target, str):
-            raise PydanticCustomError("form", "one side is a string and the other a list of words")
+            raise PydanticCustomError("ours", "one side is a string and the other a list of words")
         return self
 
 
 class Options(Request):
     models: Words | None = Field(None, description="Which models; all of them by default.")
     posteriors: bool = Field(False, description="Send every cell's probability, too.")
-    tokenizer: str | None = Field(None, max_length=60, description="How text is cut; by default as in training.")
+    tokenizer: str | None = Field(None, max_length=SHOWN, description="How text is cut; by default as in training.")
     lower: bool | None = Field(None, description="Look words up in lower case; by default as in training.")
 
 

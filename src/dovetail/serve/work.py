@@ -14,7 +14,7 @@ from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.tokenize import tokenizers
 from dovetail.serve.limits import Deadline, Limits, Problem
-from dovetail.serve.schema import Options, Sentences
+from dovetail.serve.schema import SHOWN, Options, Sentences
 
 if TYPE_CHECKING:
     from dovetail.aligner import Aligner
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from dovetail.bitext.vocabulary import Vocabulary
 
 CHUNK_CELLS = 100_000  # pairs are aligned together up to this many cells: some milliseconds between looks at the clock
-SHOWN = 60  # characters of a caller's own words that an error repeats
 
 
 class Worker:
