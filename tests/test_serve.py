@@ -10,6 +10,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -473,6 +474,15 @@ def test_what_is_running_is_finished_before_the_end(name, saved, tmp_path):
         assert server.process.wait(timeout=20) == 0
         with pytest.raises(OSError, match=r"."):
             socket.create_connection(("127.0.0.1", server.port), timeout=2)
+
+
+def test_without_its_packages_one_line_says_how_to_get_them():
+    without = "import sys; sys.modules['fastapi'] = None; from dovetail.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", without, "serve", "--load", "x"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "needs the package fastapi" in done.stderr
+    assert "pip install 'dovetail-align[serve]'" in done.stderr
 
 
 def test_bad_usage_is_one_line_and_status_2(tmp_path, aligner):

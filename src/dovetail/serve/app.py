@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
 ADDRESSES = "There are /, /align, /batch, /models, /health, /docs and /openapi.json."
 EXAMPLE = 'Send an object such as {"source": "the house", "target": "la maison"}; /docs says more.'
+GOOD: dict[int | str, dict[str, Any]] = {200: {"description": "As asked."}}
 
 # What a field is when it does not fit the schema.
 WRONG = {
@@ -46,7 +47,7 @@ def live_app(aligners: Mapping[str, Aligner], limits: Limits | None = None, host
     """
     limits = limits or Limits()
     worker = Worker(limits)
-    problems = _problems(limits)
+    statuses = _statuses(limits)
     app = FastAPI(
         title="Dovetail",
         version=__version__,
@@ -76,23 +77,23 @@ def live_app(aligners: Mapping[str, Aligner], limits: Limits | None = None, host
 
         return Response(await worker.do(work, gone), media_type="application/json")
 
-    @app.post("/align", operation_id="align", response_model=schema.Answers, responses=problems)
+    @app.post("/align", operation_id="align", response_model=schema.Answers, responses=statuses)
     async def align(request: Request, asked: schema.Pair) -> Response:
         """Align the words of one sentence pair."""
         return await answer(request, asked, [asked], one=True)
 
-    @app.post("/batch", operation_id="alignBatch", response_model=schema.BatchAnswers, responses=problems)
+    @app.post("/batch", operation_id="alignBatch", response_model=schema.BatchAnswers, responses=statuses)
     async def batch(request: Request, asked: schema.Batch) -> Response:
         """Align the words of several sentence pairs."""
         return await answer(request, asked, asked.pairs, one=False)
 
-    @app.get("/models", operation_id="listModels", response_model=schema.Models)
+    @app.get("/models", operation_id="listModels", responses=GOOD, response_model=schema.Models)
     async def models() -> Response:
         """The loaded models, their recipes, and how they read text."""
         found = schema.Models(models=[_model(name, aligner) for name, aligner in aligners.items()])
         return Response(to_json(found.model_dump()), media_type="application/json")
 
-    @app.get("/health", operation_id="health")
+    @app.get("/health", operation_id="health", responses=GOOD)
     async def health() -> schema.Health:
         """Whether the server is up, and its version."""
         return schema.Health(status="ok", version=__version__)
@@ -109,8 +110,8 @@ def _page(text: str) -> Callable[[Request], Awaitable[Response]]:
     return page
 
 
-def _problems(limits: Limits) -> dict[int | str, dict[str, Any]]:
-    """By status; with a default of our own, FastAPI does not describe one that never happens."""
+def _statuses(limits: Limits) -> dict[int | str, dict[str, Any]]:
+    """What each means; with a default of our own, FastAPI does not describe one that never happens."""
     large = f"More than {limits.request_bytes:,} bytes or {limits.pairs:,} pairs, a sentence of more than"
     texts: dict[int | str, str] = {
         400: "The request makes no sense; `error` says why.",
@@ -121,7 +122,10 @@ def _problems(limits: Limits) -> dict[int | str, dict[str, Any]]:
         503: f"No answer within {limits.seconds:g} seconds, or {limits.waiting:,} requests are waiting already.",
         "default": "Something went wrong inside.",
     }
-    return {status: {"description": text, "model": schema.Problem} for status, text in texts.items()}
+    problems: dict[int | str, dict[str, Any]] = {
+        status: {"description": text, "model": schema.Problem} for status, text in texts.items()
+    }
+    return {**GOOD, **problems}
 
 
 def _model(name: str, aligner: Aligner) -> schema.Model:
