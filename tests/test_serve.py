@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from types import SimpleNamespace
 from urllib.parse import urlsplit
@@ -51,8 +52,14 @@ def models(aligner):
     return {"one": aligner, "two": aligner}
 
 
+def run(function, *arguments):
+    """An async function, in a thread, since a browser's test has a loop of events running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, function, *arguments).result()
+
+
 class Client:
-    """Asks the app without a network.  In a thread, since a browser's test has a loop of events running in this one."""
+    """Asks the app without a network."""
 
     def __init__(self, app):
         self.app = app
@@ -63,8 +70,7 @@ class Client:
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as web:
                 return await web.request(method, path, **settings)
 
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(anyio.run, ask).result()
+        return run(ask)
 
     def get(self, path, **settings):
         return self.request("GET", path, **settings)
@@ -300,7 +306,7 @@ def test_a_caller_who_hangs_up_frees_the_line():
             await worker.do(endless, soon)
         return await asyncio.wait_for(worker.do(lambda deadline: b"done", lambda: asyncio.sleep(60)), 5)
 
-    assert asyncio.run(tries()) == b"done"
+    assert run(tries) == b"done"
 
 
 def test_the_line_has_an_end():
@@ -322,7 +328,7 @@ def test_the_line_has_an_end():
         free.set()
         return full.value, await first, await ask()
 
-    full, first, afterwards = asyncio.run(tries())
+    full, first, afterwards = run(tries)
     assert full.status_code == 503
     assert full.headers == {"retry-after": "1"}
     assert (first, afterwards) == ([b"done", b"done"], b"done")
@@ -446,7 +452,7 @@ def test_an_answer_does_not_wait_for_an_acknowledgement(served):
 
 def test_idle_and_slow_connections_leave_room_for_honest_ones(served):
     """200 clients at once, behind 70 connections that send nothing and 10 that send a byte now and then."""
-    outcome = asyncio.run(storm(urlsplit(served).port, clients=200, requests=3, slow=10, idle=70))
+    outcome = run(partial(storm, urlsplit(served).port, clients=200, requests=3, slow=10, idle=70))
     print(outcome)  # p99 among it
     assert not outcome.failures
     assert len(outcome.times) == 600
@@ -486,17 +492,17 @@ def test_without_its_packages_one_line_says_how_to_get_them():
 
 
 def test_bad_usage_is_one_line_and_status_2(tmp_path, aligner):
-    def run(*arguments):
+    def fails(*arguments):
         done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
         assert done.stderr.count("\n") == 1
         return done.returncode, done.stderr
 
-    assert run()[0] == 2
-    status, said = run("--load", tmp_path / "nowhere")
+    assert fails()[0] == 2
+    status, said = fails("--load", tmp_path / "nowhere")
     assert status == 2
     assert "nowhere" in said
     aligner.save(tmp_path / "model")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        status, said = run("--load", tmp_path / "model", "--port", taken.getsockname()[1])
+        status, said = fails("--load", tmp_path / "model", "--port", taken.getsockname()[1])
     assert status == 2
     assert "cannot listen" in said
