@@ -464,16 +464,23 @@ def test_idle_and_slow_connections_leave_room_for_honest_ones(served):
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals for other processes")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_what_is_running_is_finished_before_the_end(name, saved, tmp_path):
-    plugin = tmp_path / "sleepy.py"
+    begun, plugin = tmp_path / "begun", tmp_path / "sleepy.py"
     plugin.write_text(
         "import time\n"
+        "from pathlib import Path\n"
         "from dovetail import Aligner\n"
         "align = Aligner.align\n"
-        "Aligner.align = lambda self, bitext: (time.sleep(0.8 if len(bitext) > 1 else 0), align(self, bitext))[1]\n"
+        "def slowly(self, bitext):\n"
+        "    if len(bitext) > 1:\n"
+        f"        Path({str(begun)!r}).touch()\n"
+        "        time.sleep(0.8)\n"
+        "    return align(self, bitext)\n"
+        "Aligner.align = slowly\n"
     )
     with serving("--load", saved, "--plugin", plugin) as server, ThreadPoolExecutor(1) as pool:
         running = pool.submit(httpx.post, f"{server.address}batch", json={"pairs": [PAIR] * 2}, timeout=20)
-        time.sleep(0.4)
+        while not begun.exists() and not running.done():
+            time.sleep(0.02)
         server.process.send_signal(getattr(signal, name))
         assert running.result().status_code == 200
         assert len(running.result().json()["answers"]) == 2

@@ -15,7 +15,7 @@ from dovetail import Aligner, Bitext
 from dovetail.serve.app import live_app
 from dovetail.serve.limits import Limits
 
-MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 FIELDS = ("source", "target", "models", "posteriors", "tokenizer", "lower", "pairs", "other", "\ud800\n")
 
 words = st.text(max_size=8)
