@@ -199,6 +199,7 @@ def test_a_model_that_takes_too_long_is_given_up():
     answer = client({"slow": Slow(1.5)}, Limits(seconds=0.2)).post("/align", json=PAIR)
     assert answer.status_code == 503
     assert "0.2 seconds" in answer.json()["error"]
+    assert answer.headers["retry-after"] == "1"
     assert time.monotonic() - began < 1.4, "the answer came before the model did"
 
 
@@ -436,6 +437,19 @@ def test_what_is_typed_is_aligned_at_once(browser, served):
     assert not dialogs
     assert not strange
     assert all("413" in error for error in errors), "nothing but the refusal that was asked for"
+
+
+def test_the_page_for_programs_fits_a_phone_and_loads_nothing(browser, served):
+    page, said, asked = browser.new_page(viewport={"width": 390, "height": 844}), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{served}docs")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("a", has_text="Pair").first.click()
+    assert page.url.endswith("#Pair")
+    page.close()
+    assert not said
+    assert asked == [f"{served}docs"]
 
 
 def test_an_answer_does_not_wait_for_an_acknowledgement(served):

@@ -6,14 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
-from typing_extensions import Self  # a dependency of pydantic; Python's own from 3.11
 
 # One complaint about a list is enough, however long it is.
 Words = Annotated[list[str], Field(fail_fast=True)]
-Link = Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=2, max_length=2)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Position = Annotated[int, Field(ge=0)]
-
+Link = Annotated[list[Position], Field(min_length=2, max_length=2)]
 
 SHOWN = 60  # characters of a caller's own words that a complaint repeats
 
@@ -36,7 +34,7 @@ class Sentences(Request):
     target: str | Words = Field(description="In the same form as the source.")
 
     @model_validator(mode="after")
-    def _alike(self) -> Self:
+    def _alike(self) -> Sentences:
         if isinstance(self.source, str) != isinstance(self.target, str):
             raise PydanticCustomError("ours", "one side is a string and the other a list of words")
         return self
