@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import http.client
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from importlib.resources import files
 from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import anyio
 import httpx
@@ -21,12 +27,18 @@ import pytest
 
 from dovetail import Aligner, Bitext
 from dovetail.bitext.corpus import TextOptions
+from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.report.live import Limits, live_app
+from dovetail.serve.app import live_app
+from dovetail.serve.limits import Limits, Problem
+from dovetail.serve.server import PATIENCE
+from dovetail.serve.work import Worker
+from load import storm
+from serving import COMMAND, serving
 
 DEMO = files("dovetail") / "data"
-COMMAND = [sys.executable, "-c", "from dovetail.cli import main; main()", "serve"]
 PAIR = {"source": "the old house", "target": "la vieille maison"}
+LOWER = Normaliser(lower=True)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +52,14 @@ def models(aligner):
     return {"one": aligner, "two": aligner}
 
 
+def run(function, *arguments):
+    """An async function, in a thread, since a browser's test has a loop of events running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(anyio.run, function, *arguments).result()
+
+
 class Client:
-    """Asks the app without a network.  In a thread, since a browser's test has a loop of events running in this one."""
+    """Asks the app without a network."""
 
     def __init__(self, app):
         self.app = app
@@ -52,8 +70,7 @@ class Client:
             async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as web:
                 return await web.request(method, path, **settings)
 
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(anyio.run, ask).result()
+        return run(ask)
 
     def get(self, path, **settings):
         return self.request("GET", path, **settings)
@@ -72,15 +89,18 @@ def web(models):
 
 
 class Slow:
-    """A model that never comes to an end, and one that breaks."""
+    """A model that takes its time, and then aligns as another does, or breaks."""
 
-    def __init__(self, seconds=0.0):
-        self.seconds, self.text_options, self.recipe = seconds, TextOptions(), SimpleNamespace(name="slow")
+    def __init__(self, seconds=0.0, other=None):
+        self.seconds, self.other = seconds, other
+        self.text_options, self.recipe = TextOptions(), SimpleNamespace(name="slow")
         self.source_vocabulary = self.target_vocabulary = Vocabulary([])
 
-    def align_pair(self, source, target):
+    def align(self, bitext):
         time.sleep(self.seconds)
-        raise ZeroDivisionError
+        if self.other is None:
+            raise ZeroDivisionError
+        return self.other.align(bitext)
 
 
 def schema_of(web, name):
@@ -128,15 +148,19 @@ JSON = {"content-type": "application/json"}
         ("{", "not JSON"),
         ("[1]", "not a JSON object"),
         ("[" * 5000, "not JSON"),
-        ('{"source": "a"}', "'target' is neither"),
+        ('{"source": "a"}', "'target' is missing"),
         ('{"source": 1, "target": "b"}', "'source' is neither"),
         ('{"source": ["a", 1], "target": ["b"]}', "'source' is neither"),
         ('{"source": "a", "target": ["b"]}', "one side is a string"),
         ('{"source": "a", "target": "b", "modles": []}', "no field 'modles'"),
         ('{"source": "a", "target": "b", "models": ["x"]}', "no such model"),
         ('{"source": "a", "target": "b", "models": [1]}', "'models' is not"),
-        ('{"source": "a", "target": "b", "models": "one"}', "no such model"),
+        ('{"source": "a", "target": "b", "models": "one"}', "'models' is not a list of names"),
+        ('{"source": "a", "target": "b", "models": ["one", "two", "one"]}', "'one' is asked for twice"),
         ('{"source": "a", "target": "b", "posteriors": 1}', "'posteriors' is neither"),
+        ('{"source": "a", "target": "b", "lower": "yes"}', "'lower' is neither"),
+        ('{"source": "a", "target": "b", "tokenizer": "nltk"}', "no tokenizer 'nltk'"),
+        ('{"source": "a", "target": "b", "tokenizer": 7}', "'tokenizer' is not"),
     ],
 )
 def test_requests_without_sense_are_refused_with_a_reason(web, body, complaint):
@@ -175,6 +199,7 @@ def test_a_model_that_takes_too_long_is_given_up():
     answer = client({"slow": Slow(1.5)}, Limits(seconds=0.2)).post("/align", json=PAIR)
     assert answer.status_code == 503
     assert "0.2 seconds" in answer.json()["error"]
+    assert answer.headers["retry-after"] == "1"
     assert time.monotonic() - began < 1.4, "the answer came before the model did"
 
 
@@ -205,10 +230,138 @@ def test_a_strange_name_for_this_machine_is_refused(models):
     assert client(models, hosts=()).get("/", headers={"host": "evil.example"}).status_code == 200
 
 
+def test_a_batch_gets_what_its_pairs_would_get_alone(web):
+    pairs = [{"source": "the old house", "target": "la vieille maison"}, {"source": [], "target": ["x"]}]
+    pairs += [{"source": "the house " * 60, "target": "la maison " * 60}] * 12  # more than one chunk
+    answer = web.post("/batch", json={"pairs": pairs, "models": ["two"], "posteriors": True})
+    assert answer.status_code == 200
+    alone = {json.dumps(p): web.post("/align", json={**p, "models": ["two"], "posteriors": True}).json() for p in pairs}
+    assert answer.json() == {"answers": [alone[json.dumps(pair)] for pair in pairs]}
+    jsonschema.validate(answer.json(), schema_of(web, "BatchAnswers"))
+    assert web.post("/batch", json={"pairs": []}).json() == {"answers": []}
+
+
+def test_a_pair_of_a_batch_without_sense_is_named(web):
+    for pair, complaint in ({"source": "a"}, "'pairs.1.target' is missing"), (7, "'pairs' is not a list of objects"):
+        answer = web.post("/batch", json={"pairs": [PAIR, pair]})
+        assert answer.status_code == 400
+        assert complaint in answer.json()["error"]
+
+
+def test_batches_and_their_posteriors_have_limits(models):
+    web = client(models, Limits(pairs=3, cells=17))  # 9 cells for each pair and model
+    assert web.post("/batch", json={"pairs": [PAIR] * 3}).status_code == 200
+    too_many = web.post("/batch", json={"pairs": [PAIR] * 4})
+    assert too_many.status_code == 413
+    assert "4 pairs" in too_many.json()["error"]
+    assert web.post("/align", json={**PAIR, "posteriors": True, "models": ["one"]}).status_code == 200
+    assert web.post("/align", json={**PAIR, "posteriors": True}).status_code == 413
+
+
+def test_a_request_chooses_tokenizer_and_case(web, aligner):
+    raw = {"source": "THE old house.", "target": "la vieille MAISON.", "models": ["one"]}
+    (plain,) = web.post("/align", json=raw).json()["models"]
+    assert plain["source"] == ["THE", "old", "house."]
+    assert plain["unseen_source"] == [0, 2]
+    (cut,) = web.post("/align", json={**raw, "tokenizer": "unicode", "lower": True}).json()["models"]
+    assert cut["source"] == ["THE", "old", "house", "."], "the words are shown as they came"
+    assert cut["unseen_source"] == cut["unseen_target"] == []
+    expected = aligner.align_pair("the old house .", "la vieille maison .")
+    assert [tuple(link) for link in cut["links"]] == expected.links
+
+
+def test_a_model_that_ignores_case_cannot_heed_it():
+    deaf = Aligner("ibm1").fit(Bitext.from_pairs([("The house", "La maison")], options=TextOptions("unicode", LOWER)))
+    web = client({"deaf": deaf})
+    assert web.get("/models").json() == {
+        "models": [{"name": "deaf", "recipe": "ibm1", "tokenizer": "unicode", "lower": True}]
+    }
+    assert web.post("/align", json={**PAIR, "lower": True}).status_code == 200
+    refused = web.post("/align", json={**PAIR, "lower": False})
+    assert refused.status_code == 400
+    assert "trained to ignore case" in refused.json()["error"]
+
+
+def test_work_that_nobody_waits_for_is_dropped_between_models(models):
+    slow = {f"slow {n}": Slow(0.2, models["one"]) for n in range(30)}
+    web = client({**slow, **models}, Limits(seconds=0.5))
+    assert web.post("/align", json={**PAIR, "models": list(slow)}).status_code == 503
+    began = time.monotonic()
+    while web.post("/align", json={**PAIR, "models": ["one"]}).status_code != 200:
+        assert time.monotonic() - began < 3, "thirty of them would take six seconds"
+
+
+def test_a_caller_who_hangs_up_frees_the_line():
+    async def tries():
+        worker = Worker(Limits(seconds=20))
+
+        def endless(deadline):
+            while True:
+                deadline.check()
+                time.sleep(0.01)
+
+        async def soon():
+            await asyncio.sleep(0.1)
+
+        with pytest.raises(Problem):
+            await worker.do(endless, soon)
+        return await asyncio.wait_for(worker.do(lambda deadline: b"done", lambda: asyncio.sleep(60)), 5)
+
+    assert run(tries) == b"done"
+
+
+def test_the_line_has_an_end():
+    async def tries():
+        worker = Worker(Limits(seconds=20, waiting=2))
+        free = threading.Event()
+
+        def until_free(deadline):
+            free.wait(10)
+            return b"done"
+
+        def ask():
+            return worker.do(until_free, lambda: asyncio.sleep(60))
+
+        first = asyncio.gather(ask(), ask())
+        await asyncio.sleep(0.05)
+        with pytest.raises(Problem, match="2 requests are waiting") as full:
+            await ask()
+        free.set()
+        return full.value, await first, await ask()
+
+    full, first, afterwards = run(tries)
+    assert full.status_code == 503
+    assert full.headers == {"retry-after": "1"}
+    assert (first, afterwards) == ([b"done", b"done"], b"done")
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/openapi.json", "/nowhere"])
+def test_no_other_page_may_frame_an_answer_or_guess_what_it_is(web, path):
+    for accept in ("text/html", "*/*"):
+        headers = web.get(path, headers={"accept": accept}).headers
+        assert headers["content-security-policy"] == "frame-ancestors 'none'"
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_for_programs_needs_no_other_and_has_every_address_and_field(web):
+    page = web.get("/docs").text
+    assert not re.search(r"<script|src=|https?:", page)
+    document = web.get("/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method in methods:
+            assert f"<code>{method.upper()} {path}</code>" in page
+    for name, schema in document["components"]["schemas"].items():
+        assert f'<section id="{name}">' in page
+        assert all(f"<code>{field}</code>" in page for field in schema["properties"])
+    targets = re.findall(r'href="#(\w+)"', page)
+    assert targets
+    assert all(f'id="{target}"' in page for target in targets)
+
+
 def test_every_address_is_described(web):
     document = web.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
-    assert set(document["paths"]) == {"/align", "/models", "/health"}
+    assert set(document["paths"]) == {"/align", "/batch", "/models", "/health"}
     for schema in document["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
@@ -219,21 +372,17 @@ def test_every_address_is_described(web):
 
 
 @pytest.fixture(scope="module")
-def served(aligner, tmp_path_factory):
-    """The command in a process of its own, on a free port; yields its address."""
+def saved(aligner, tmp_path_factory):
     place = tmp_path_factory.mktemp("model") / "demo.model"
     aligner.save(place)
-    arguments = ["--load", f"<b>one</b>={place}", "--load", f"two={place}", "--port", "0", "--threads", "1"]
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        address = process.stdout.readline().strip()
-        assert address.startswith("http://127.0.0.1:"), process.stderr.read()
-        yield address
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+    return place
+
+
+@pytest.fixture(scope="module")
+def served(saved):
+    """The address of the command in a process of its own."""
+    with serving("--load", f"<b>one</b>={saved}", "--load", f"two={saved}") as server:
+        yield server.address
 
 
 def test_it_listens_on_this_machine_only(served):
@@ -290,18 +439,91 @@ def test_what_is_typed_is_aligned_at_once(browser, served):
     assert all("413" in error for error in errors), "nothing but the refusal that was asked for"
 
 
+def test_the_page_for_programs_fits_a_phone_and_loads_nothing(browser, served):
+    page, said, asked = browser.new_page(viewport={"width": 390, "height": 844}), [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{served}docs")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator("a", has_text="Pair").first.click()
+    assert page.url.endswith("#Pair")
+    page.close()
+    assert not said
+    assert asked == [f"{served}docs"]
+
+
+def test_an_answer_does_not_wait_for_an_acknowledgement(served):
+    times = []
+    connection = http.client.HTTPConnection("127.0.0.1", urlsplit(served).port, timeout=20)
+    for _ in range(20):
+        began = time.perf_counter()
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+        times.append(time.perf_counter() - began)
+    connection.close()
+    assert sorted(times)[5] < 0.03, "it would be 0.04 for all but the first"
+
+
+def test_idle_and_slow_connections_leave_room_for_honest_ones(served):
+    """200 clients at once, behind 70 connections that send nothing and 10 that send a byte now and then."""
+    outcome = run(partial(storm, urlsplit(served).port, clients=200, requests=3, slow=10, idle=70))
+    print(outcome)  # p99 among it
+    assert not outcome.failures
+    assert len(outcome.times) == 600
+    assert outcome.quantile(0.99) < 9
+    assert len(outcome.hangers_on) == 80
+    assert max(outcome.hangers_on) < PATIENCE + 5
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals for other processes")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_what_is_running_is_finished_before_the_end(name, saved, tmp_path):
+    begun, plugin = tmp_path / "begun", tmp_path / "sleepy.py"
+    plugin.write_text(
+        "import time\n"
+        "from pathlib import Path\n"
+        "from dovetail import Aligner\n"
+        "align = Aligner.align\n"
+        "def slowly(self, bitext):\n"
+        "    if len(bitext) > 1:\n"
+        f"        Path({str(begun)!r}).touch()\n"
+        "        time.sleep(0.8)\n"
+        "    return align(self, bitext)\n"
+        "Aligner.align = slowly\n"
+    )
+    with serving("--load", saved, "--plugin", plugin) as server, ThreadPoolExecutor(1) as pool:
+        running = pool.submit(httpx.post, f"{server.address}batch", json={"pairs": [PAIR] * 2}, timeout=20)
+        while not begun.exists() and not running.done():
+            time.sleep(0.02)
+        server.process.send_signal(getattr(signal, name))
+        assert running.result().status_code == 200
+        assert len(running.result().json()["answers"]) == 2
+        assert server.process.wait(timeout=20) == 0
+        with pytest.raises(OSError, match=r"."):
+            socket.create_connection(("127.0.0.1", server.port), timeout=2)
+
+
+def test_without_its_packages_one_line_says_how_to_get_them():
+    without = "import sys; sys.modules['fastapi'] = None; from dovetail.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", without, "serve", "--load", "x"], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "needs the package fastapi" in done.stderr
+    assert "pip install 'dovetail-align[serve]'" in done.stderr
+
+
 def test_bad_usage_is_one_line_and_status_2(tmp_path, aligner):
-    def run(*arguments):
+    def fails(*arguments):
         done = subprocess.run([*COMMAND, *map(str, arguments)], capture_output=True, text=True, timeout=120)
         assert done.stderr.count("\n") == 1
         return done.returncode, done.stderr
 
-    assert run()[0] == 2
-    status, said = run("--load", tmp_path / "nowhere")
+    assert fails()[0] == 2
+    status, said = fails("--load", tmp_path / "nowhere")
     assert status == 2
     assert "nowhere" in said
     aligner.save(tmp_path / "model")
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        status, said = run("--load", tmp_path / "model", "--port", taken.getsockname()[1])
+        status, said = fails("--load", tmp_path / "model", "--port", taken.getsockname()[1])
     assert status == 2
     assert "cannot listen" in said

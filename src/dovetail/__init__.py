@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dovetail.models.lexicon.lexicon import lexicon_priors
     from dovetail.recipes import Recipe
     from dovetail.report.plots import plot_curve, plot_matrix
+    from dovetail.serve.client import Client
     from dovetail.training.monitor import Progress
 
 __version__ = "0.1.0"
@@ -41,6 +42,7 @@ _HOMES = {
     "Alignments": "dovetail.alignments.alignments",
     "Bijective": "dovetail.models.constraints",
     "Bitext": "dovetail.bitext.corpus",
+    "Client": "dovetail.serve.client",
     "Dictionary": "dovetail.models.constraints",
     "Gold": "dovetail.alignments.gold",
     "InputError": "dovetail.errors",
@@ -75,6 +77,7 @@ __all__ = [
     "Alignments",
     "Bijective",
     "Bitext",
+    "Client",
     "Dictionary",
     "Gold",
     "InputError",

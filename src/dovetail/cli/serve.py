@@ -1,4 +1,4 @@
-"""`dovetail serve`: a local web page that aligns what one types."""
+"""`dovetail serve`: a local web page that aligns what one types, and the same for programs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ from dovetail.errors import InputError
     help="Address to listen on.  The default is reached from this machine only.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option(
-    "--max-bytes", type=click.IntRange(1), default=64 * 1024, show_default=True, help="Largest request accepted."
-)
+@click.option("--max-bytes", type=click.IntRange(1), default=1 << 20, show_default=True, help="Largest request taken.")
+@click.option("--max-pairs", type=click.IntRange(1), default=1000, show_default=True, help="Most pairs of a request.")
 @click.option("--max-words", type=click.IntRange(1), default=400, show_default=True, help="Longest sentence aligned.")
 @click.option(
     "--max-seconds",
@@ -34,6 +33,13 @@ from dovetail.errors import InputError
     default=10.0,
     show_default=True,
     help="Longest time for a request and for its answer.",
+)
+@click.option(
+    "--max-waiting",
+    type=click.IntRange(1),
+    default=256,
+    show_default=True,
+    help="Most requests that may wait for their turn; others are told to come back.",
 )
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.")
 @click.option("--quiet", is_flag=True, help="Print the address only.")
@@ -43,22 +49,24 @@ def serve(
     host: str,
     port: int,
     max_bytes: int,
+    max_pairs: int,
     max_words: int,
     max_seconds: float,
+    max_waiting: int,
     threads: int | None,
     quiet: bool,
 ) -> None:
     """Align what one types, on a local web page, with saved models.
 
-    Programs POST {"source": ..., "target": ...} to /align; /openapi.json describes it.
+    Programs POST {"source": ..., "target": ...} to /align, many pairs to /batch; /docs describes it, and
+    `dovetail.Client` does it from Python.  Ctrl-C and SIGTERM end it when what was asked is answered.
     """
     import socket
-    from contextlib import suppress
 
     try:
-        import uvicorn
-
-        from dovetail.report.live import LOOPBACK, Limits, live_app
+        from dovetail.serve.app import LOOPBACK, live_app
+        from dovetail.serve.limits import Limits
+        from dovetail.serve.server import run
     except ImportError as error:
         raise InputError(
             f"the live page needs the package {error.name}",
@@ -70,12 +78,11 @@ def serve(
 
     aligners = load_models(models, threads, None)
     say_compiling(quiet)
-    for aligner in aligners.values():
-        aligner.align_pair(
-            ["a"], ["b"]
-        )  # compiles or reads what is compiled: the first request is as fast as the others
+    for aligner in aligners.values():  # compiles or reads what is compiled: the first request is as fast as the others
+        aligner.align_pair(["a"], ["b"])
     local = host in LOOPBACK or host.startswith("127.")
-    app = live_app(aligners, Limits(max_bytes, max_words, max_seconds), (*LOOPBACK, host) if local else ())
+    limits = Limits(max_bytes, max_words, max_seconds, max_pairs, max_waiting)
+    app = live_app(aligners, limits, (*LOOPBACK, host) if local else ())
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family)
@@ -86,14 +93,4 @@ def serve(
     click.echo(f"http://{shown}:{listener.getsockname()[1]}/")
     if not local:
         say("Anybody who can reach this machine can use it: there is no password.", quiet)
-    config = uvicorn.Config(
-        app,
-        log_level="error" if quiet else "warning",
-        access_log=False,
-        timeout_keep_alive=5,
-        limit_concurrency=64,
-        server_header=False,
-        timeout_graceful_shutdown=2,
-    )
-    with listener, suppress(KeyboardInterrupt):  # Ctrl-C is how it ends
-        uvicorn.Server(config).run(sockets=[listener])
+    run(app, listener, limits, quiet=quiet)

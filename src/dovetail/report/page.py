@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -41,6 +41,11 @@ def view_page(
 def live_page(models: Sequence[str]) -> str:
     """The page of `dovetail serve`, which asks its own server for alignments."""
     return _render("live.html", LIVE, title="Dovetail", data=to_json({"models": list(models)}), connect="'self'")
+
+
+def docs_page(description: Mapping[str, Any]) -> str:
+    """An OpenAPI description, as a page to read."""
+    return _render("docs.html", (), title="Dovetail for programs", api=description)
 
 
 def error_page(status: int, problem: str, remedy: str) -> str:

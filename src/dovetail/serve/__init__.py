@@ -1,0 +1,5 @@
+"""Alignments over HTTP: the app and the server of `dovetail serve`, and a client that needs neither."""
+
+from dovetail.serve.client import Answer, Client, Refused
+
+__all__ = ["Answer", "Client", "Refused"]
