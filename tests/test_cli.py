@@ -631,7 +631,37 @@ def test_kernels_that_cannot_be_cached_are_compiled_anew(bitext, tmp_path):
     environment = {"PYTHONPATH": str(tmp_path), **dict.fromkeys(places, nowhere)}
     result = command("align", *bitext, env=environment)
     assert result.lines == command("align", *bitext).lines
-    assert "compiling" in result.err
+    assert result.err.count("Compiling kernels") == 1
+    assert re.search(r"^compiled \d+ kernels in [\d.]+ s, once$", result.err, re.MULTILINE)
+    assert "ompil" not in command("align", *bitext, "--quiet", env=environment).err
+
+
+@pytest.mark.slow
+def test_after_warming_nothing_is_left_to_compile(bitext, tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    assert re.match(r"ibm1: [1-9]\d* kernels compiled", command("warm", "ibm1", env=environment).err)
+    assert command("warm", "ibm1", env=environment).err.startswith("ibm1: 0 kernels compiled")
+    result = command("align", *bitext, "--recipe", "ibm1", env=environment)
+    assert len(result.lines) == PAIRS
+    assert "ompil" not in result.err
+
+
+def test_warming_takes_names_of_recipes_or_all(dovetail):
+    assert dovetail("warm", "nonsense").status == 2
+    assert dovetail("warm", "ibm1", "--all").status == 2
+
+
+def test_the_demo_can_be_copied_but_never_over_files(dovetail, tmp_path):
+    place = tmp_path / "a" / "new"
+    assert dovetail("demo", "--copy", place).status == 0
+    assert {path.name for path in place.iterdir()} == {"demo.en", "demo.fr", "demo.gold"}
+    assert (place / "demo.gold").read_bytes() == (files("dovetail") / "data" / "demo.gold").read_bytes()
+    (place / "demo.en").write_text("mine")
+    refused = dovetail("demo", "--copy", place)
+    assert refused.status == 2
+    assert "demo.en: this file is there already" in refused.err
+    assert (place / "demo.en").read_text() == "mine"
+    assert dovetail("demo", "--copy", place / "demo.en" / "below").status == 2
 
 
 def test_a_cache_directory_that_cannot_exist_does_no_harm(bitext):

@@ -29,6 +29,7 @@ COMMANDS = {
     "phrases": "Extract phrase pairs from an aligned bitext, or score them.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",
+    "warm": "Compile what recipes need before somebody waits for it.",
     "demo": "Train on the small bitext that comes with dovetail, and show what comes out.",
     "completion": "Print what your shell needs to complete dovetail's commands.",
 }

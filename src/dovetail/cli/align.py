@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any
 
 import click
@@ -111,6 +110,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
+    from dovetail.kernels.compiled import worked_seconds
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
@@ -141,12 +141,12 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
+    say_compiling(quiet)
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
             bitext = read_bitext(source, target, keep_text=keep_text, **options)
             if not values["load"]:
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
-                say_compiling(quiet)
                 development = _development(values, len(bitext)) if values["development_gold"] else None
                 aligner.fit(
                     bitext,
@@ -158,30 +158,41 @@ def align(source: str, target: str | None, **values: Any) -> None:
                 )
             if values["save"]:
                 aligner.save(values["save"])
-            began = monotonic()
+            began = worked_seconds()
             result, text = aligner.align(bitext, callback), bitext.text
-            seconds = monotonic() - began
+            seconds = worked_seconds() - began
         if values["on_whitespace"]:
             from dovetail.alignments.whitespace import on_whitespace_tokens
 
             result, text = on_whitespace_tokens(result, bitext)
         write_alignments(handle, result, format_, text)
-    say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
+    say(f"{number_of(len(result), 'pair')}, {number_of(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
+    say_compiled(quiet)
 
 
-def _number(count: int, thing: str) -> str:
+def number_of(count: int, thing: str) -> str:
+    """1 pair, 2 pairs."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def say_compiling(quiet: bool) -> None:
-    """A first run compiles; say so once, before the silence."""
+    """Have it said when the first kernel is compiled, before the silence."""
     from dovetail.cli.progress import say
-    from dovetail.kernels.compiled import compiled_before
+    from dovetail.kernels.compiled import compilation
 
-    if not quiet and not compiled_before():
-        say("First run: compiling the kernels takes some seconds; later runs start at once.", quiet)
+    text = "Compiling kernels, which takes a while once: later runs find them. `dovetail warm` does it beforehand."
+    compilation.when_begun = lambda: say(text, quiet)
+
+
+def say_compiled(quiet: bool) -> None:
+    """How long compiling took, where there was any."""
+    from dovetail.cli.progress import say
+    from dovetail.kernels.compiled import compilation
+
+    if compilation.kernels:
+        say(f"compiled {number_of(compilation.kernels, 'kernel')} in {compilation.seconds:.1f} s, once", quiet)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:
