@@ -232,6 +232,38 @@ def test_the_threshold_is_a_knob_between_recall_and_precision(dovetail, bitext, 
     assert len(option.out.split()) == numbers[2]
 
 
+@pytest.mark.parametrize(
+    ("options", "least"), [(("--threshold", 0.9), 0.9), (("--threshold", 0.9, "--grow", 0.2), 0.2)]
+)
+def test_no_link_lies_under_the_threshold_or_the_lesser_limit_of_growing(dovetail, bitext, options, least):
+    lines = dovetail("align", *bitext, *options, "--probabilities").lines
+    probabilities = [float(link.partition(":")[2]) for line in lines for link in line.split()]
+    assert probabilities
+    assert min(probabilities) >= least
+    assert (min(probabilities) < 0.9) == (least == 0.2)
+
+
+def test_a_threshold_of_one_keeps_nothing_that_is_less(dovetail, bitext):
+    lines = dovetail("align", *bitext, "--threshold", 1, "--probabilities").lines
+    assert all(float(link.partition(":")[2]) == 1 for line in lines for link in line.split())
+
+
+def test_development_gold_says_what_it_chose(dovetail, bitext, tmp_path):
+    gold = tmp_path / "dev.gold"
+    gold.write_text("".join((files("dovetail") / "data" / "demo.gold").read_text().splitlines(True)[:20]))
+    said = dovetail("align", *bitext, *PLAIN, "--development-gold", gold).err
+    found = re.search(
+        r"^development gold chose: --threshold ([\d.]+) --grow ([\d.]+) \(AER [\d.]+\)$", said, re.MULTILINE
+    )
+    assert found, said
+    again = dovetail("align", *bitext, *PLAIN, "--development-gold", gold, "--threshold", 0.7)
+    assert "chose" not in again.err
+    gold.write_text("\n\n")
+    blank = dovetail("align", *bitext, *PLAIN, "--development-gold", gold)
+    assert blank.status == 2
+    assert "no sure gold links" in blank.err
+
+
 def test_options_reach_the_recipe(dovetail, bitext):
     plain, fewer, dashed, smoothed = (
         dovetail(

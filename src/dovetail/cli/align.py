@@ -41,7 +41,13 @@ from dovetail.errors import InputError
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
-    help="Posterior a link must exceed: the precision/recall knob.",
+    help="Keep only links with a probability above this: the precision/recall knob.  Turns growing off.",
+)
+@click.option(
+    "--grow",
+    type=click.FloatRange(0, 1),
+    metavar="FLOAT",
+    help="Let links grow: add those above this that touch one, for words without any.  [default: the recipe's]",
 )
 @click.option(
     "--format",
@@ -70,7 +76,7 @@ from dovetail.errors import InputError
 @click.option(
     "--development-gold",
     metavar="FILE",
-    help="Gold links of some of the pairs: training stops by them, and they choose the threshold.",
+    help="Gold links of some of the pairs: training stops by them, and they choose --threshold and --grow.",
 )
 @click.option(
     "--development-start",
@@ -115,7 +121,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
     quiet = values["quiet"]
     options = reading(values)
-    changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
+    changes = {name: values[name] for name in ("decoder", "combine", "threshold", "grow") if values[name] is not None}
     changes |= _settings(values["settings"])
     if values["load"] and any(
         values[name] for name in ("save", "warm_start", "dictionary", "constraints_file", "development_gold")
@@ -156,6 +162,12 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
                     development=development,
                 )
+                if aligner.tuned is not None:
+                    threshold, grow, aer = aligner.tuned
+                    say(
+                        f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})",
+                        quiet,
+                    )
             if values["save"]:
                 aligner.save(values["save"])
             began = worked_seconds()
