@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike
 from typing import Any, Protocol
@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
 from dovetail.bitext.readers import read_in_step, read_pairs
-from dovetail.bitext.tokenize import tokenizers
+from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
 
 Sentence = str | Sequence[str]
@@ -22,10 +22,17 @@ Sentence = str | Sequence[str]
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How raw text becomes words.  Saved with a model, so that new text is read as the training text was."""
+    """How raw text becomes words.  Saved with a model, so that new text is read as the training text was.
+
+    `tokenizer` is one name, or the source's and the target's with a comma between them.
+    """
 
     tokenizer: str = "whitespace"
     normaliser: Normaliser = field(default_factory=Normaliser)
+
+    def of_side(self, side: int) -> TextOptions:
+        """Those of the source (0) or the target (1), with one tokenizer."""
+        return replace(self, tokenizer=tokenizer_pair(self.tokenizer)[side])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         return tokenizers[self.tokenizer].spans(text)
@@ -35,6 +42,7 @@ class TextOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TextOptions:
+        tokenizer_pair(values["tokenizer"])
         return cls(values["tokenizer"], Normaliser.from_dict(values["normaliser"]))
 
 
@@ -236,13 +244,13 @@ class Bitext:
         for n, (source, target) in enumerate(pairs):
             if not packers:
                 raw = isinstance(source, str)
-                packers = [_packer(options, raw, keep_text) for _ in range(2)]
+                packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
             for packer, sentence in zip(packers, (source, target), strict=True):
                 if isinstance(sentence, str) != raw:
                     raise TypeError(f"pair {n}: some sentences are strings and some are lists of tokens")
                 packer.add(sentence)
         if not packers:
-            packers = [_packer(options, raw, keep_text) for _ in range(2)]
+            packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
         return cls(packers[0].side(), packers[1].side(), options)
 
     def __len__(self) -> int:
@@ -290,14 +298,17 @@ def read_bitext(
     keep_text: bool = True,
     source_language: str | None = None,
     target_language: str | None = None,
+    columns: tuple[int, int] | None = None,
 ) -> Bitext:
     """Read two files line by line, or one file (tab-separated, ` ||| `, TMX), compressed or not; `-` is standard input.
 
     `lower` and `form` (NFC, NFKC ...) change what counts as the same word, never the text itself; `tokenizer` cuts raw
-    text.  `keep_text=False` saves memory where only links are wanted.  The languages choose among those of a translation
-    memory.  Bad input raises `InputError`.
+    text, the two sides differently with two names and a comma between them.  `keep_text=False` saves memory where only links
+    are wanted.  The languages choose among those of a translation memory, `columns` (from 1) among those between tabs.  Bad
+    input raises `InputError`.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
+    tokenizer_pair(tokenizer)
     if target is not None and format in (None, "lines") and tokenizer == "whitespace":
         packers = [_LinePacker(options, FileLines(options) if keep_text else None) for _ in range(2)]
         for side, lines in read_in_step(source, target, encoding_errors):
@@ -310,6 +321,7 @@ def read_bitext(
         encoding_errors=encoding_errors,
         source_language=source_language,
         target_language=target_language,
+        columns=columns,
     )
     return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
 

@@ -114,6 +114,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.alignments.certificates import certificate_summary
     from dovetail.alignments.formats import alignment_formats, write_alignments
     from dovetail.bitext.corpus import read_bitext
+    from dovetail.bitext.hints import hints
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
     from dovetail.kernels.compiled import worked_seconds
@@ -152,6 +153,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
         with progress_bars(quiet) as callback:
             bitext = read_bitext(source, target, keep_text=keep_text, **options)
             if not values["load"]:
+                for hint in hints(bitext, (source, target or source)):
+                    say(hint, quiet)
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
                 development = _development(values, len(bitext)) if values["development_gold"] else None
                 aligner.fit(

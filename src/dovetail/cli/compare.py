@@ -33,7 +33,7 @@ def compare(first: str, second: str, gold: str, metric: str, samples: int, seed:
     from dovetail.evaluation import compare as compare_systems
     from dovetail.evaluation import evaluate, statistics
 
-    truth = read_gold(gold)
+    truth = read_gold(gold, partial=True).trimmed()
     systems = [links_to_score(path, gold, truth) for path in (first, second)]
     scores = [evaluate(system, truth) for system in systems]
     counts = [statistics(system, truth) for system in systems]

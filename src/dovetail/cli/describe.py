@@ -53,7 +53,7 @@ def describe(reverse: str | None, gold: str | None, rare: int, as_json: bool, **
     if reverse:
         found["symmetry"] = symmetry(links, read_alignments(reverse, None, bitext.lengths))
     if gold:
-        truth = read_gold(gold, lengths=bitext.lengths)
+        truth = read_gold(gold, lengths=bitext.lengths, partial=True)
         by = evaluate_by_frequency(links, truth, source.vocabulary.counts[source.ids], source.offsets, rare=rare)
         found |= {"rare": by.rare.to_dict(), "common": by.common.to_dict()}
     if as_json:

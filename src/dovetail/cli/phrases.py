@@ -42,7 +42,9 @@ def phrases(
         raise click.UsageError("--gold prints a score and writes no phrase pairs: drop --positions and -o.")
     bitext, alignments = open_aligned(values).whole(keep_text=gold is None)
     if gold is not None:
-        score = evaluate_phrases(alignments, read_gold(gold, lengths=bitext.lengths), longest, sure_only=sure)
+        score = evaluate_phrases(
+            alignments, read_gold(gold, lengths=bitext.lengths, partial=True), longest, sure_only=sure
+        )
         click.echo(json.dumps(score.to_dict()) if as_json else str(score))
         return
     with atomic_writer(output) as handle:

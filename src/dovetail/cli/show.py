@@ -50,9 +50,12 @@ def show(**values: Any) -> None:
         from dovetail.alignments.gold import read_gold
 
         gold = read_gold(values["gold"])
-        if n >= len(gold):
+        pairs = int(gold.annotated.sum())
+        if n >= len(gold) or not gold.annotated[n]:
             raise InputError(
-                f"no gold links of pair {n + 1:,}", path=values["gold"], remedy=f"It has {len(gold):,} pairs."
+                f"no gold links of pair {n + 1:,}",
+                path=values["gold"],
+                remedy=f"It has {pairs:,} pairs.",
             )
         sure, possible = gold[n].sure, gold[n].possible
     color = values["color"]

@@ -144,11 +144,4 @@ def _gold(path: str, start: int, lengths: list[tuple[int, int]]) -> Gold:
     """The gold links of all pairs from `start` on, or of the first of them that the file has lines for."""
     from dovetail.alignments.gold import read_gold
 
-    behind = lengths[start:]
-    try:
-        return read_gold(path, lengths=behind)
-    except InputError:
-        found = len(read_gold(path))
-        if found >= len(behind):
-            raise
-    return read_gold(path, lengths=behind[:found])
+    return read_gold(path, lengths=lengths[start:], partial=True).trimmed()
