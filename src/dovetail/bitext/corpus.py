@@ -35,9 +35,11 @@ class TextOptions:
         return replace(self, tokenizer=tokenizer_pair(self.tokenizer)[side])
 
     def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each word of the text begins and ends, in characters."""
         return tokenizers[self.tokenizer].spans(text)
 
     def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` takes, for JSON."""
         return {"tokenizer": self.tokenizer, "normaliser": self.normaliser.to_dict()}
 
     @classmethod
@@ -262,6 +264,7 @@ class Bitext:
         return list(zip(self.source.lengths.tolist(), self.target.lengths.tolist(), strict=True))
 
     def tokens(self, n: int) -> tuple[list[str], list[str]]:
+        """The source and the target words of pair n, counted from 0."""
         return self.source.tokens(n), self.target.tokens(n)
 
     @property

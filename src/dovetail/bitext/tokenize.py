@@ -139,7 +139,8 @@ def _icu() -> Any:
     except ImportError as error:
         raise InputError(
             "the tokenizer icu needs PyICU, which is not installed",
-            remedy="Install it: pip install dovetail-align[icu]",
+            remedy="Install ICU's development files and pkg-config, then: python -m pip install PyICU."
+            " Or take the tokenizer unicode, which needs nothing.",
         ) from error
     return icu
 
