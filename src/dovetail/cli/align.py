@@ -184,7 +184,6 @@ def align(source: str, target: str | None, **values: Any) -> None:
     say(f"{number_of(len(result), 'pair')}, {number_of(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
-    say_compiled(quiet)
 
 
 def number_of(count: int, thing: str) -> str:
@@ -193,21 +192,20 @@ def number_of(count: int, thing: str) -> str:
 
 
 def say_compiling(quiet: bool) -> None:
-    """Have it said when the first kernel is compiled, before the silence."""
+    """Have it said when a kernel is compiled, before the silence; and how long that took when the command ends."""
     from dovetail.cli.progress import say
     from dovetail.kernels.compiled import compilation
 
     text = "Compiling kernels, which takes a while once: later runs find them. `dovetail warm` does it beforehand."
     compilation.when_begun = lambda: say(text, quiet)
+    kernels, seconds = compilation.kernels, compilation.seconds
 
+    def say_compiled() -> None:
+        compilation.when_begun = None
+        if new := compilation.kernels - kernels:
+            say(f"compiled {number_of(new, 'kernel')} in {compilation.seconds - seconds:.1f} s, once", quiet)
 
-def say_compiled(quiet: bool) -> None:
-    """How long compiling took, where there was any."""
-    from dovetail.cli.progress import say
-    from dovetail.kernels.compiled import compilation
-
-    if compilation.kernels:
-        say(f"compiled {number_of(compilation.kernels, 'kernel')} in {compilation.seconds:.1f} s, once", quiet)
+    click.get_current_context().call_on_close(say_compiled)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:

@@ -60,7 +60,9 @@ def open_aligned(values: dict[str, Any]) -> AlignedFiles:
     aligner = None
     if load is not None:
         from dovetail.aligner import Aligner
+        from dovetail.cli.align import say_compiling
 
+        say_compiling(quiet=False)
         aligner = Aligner.load(load, threads=threads)
         options |= reading_of(aligner.text_options, options)
     return read_aligned(source, target, links=links, links_format=form, aligner=aligner, **options)

@@ -40,7 +40,7 @@ def demo(recipe: str, pairs: int, copy: str | None, quiet: bool) -> None:
     from dovetail.aligner import Aligner
     from dovetail.alignments.gold import read_gold
     from dovetail.bitext.corpus import read_bitext
-    from dovetail.cli.align import say_compiled, say_compiling
+    from dovetail.cli.align import say_compiling
     from dovetail.cli.progress import progress_bars
     from dovetail.evaluation import evaluate
     from dovetail.report.grid import grid, legend
@@ -53,7 +53,6 @@ def demo(recipe: str, pairs: int, copy: str | None, quiet: bool) -> None:
     with progress_bars(quiet) as callback:
         aligner.fit(bitext, callback)
         result = aligner.align(bitext, callback)
-    say_compiled(quiet)
     score = evaluate(result[: len(gold)], gold)
     console = Console(highlight=False)
     if not quiet:

@@ -70,8 +70,10 @@ def evaluate(
     click.echo(json.dumps(score.to_dict()) if as_json else str(score))
 
 
-def links_to_score(path: str, gold: str, truth: Gold, format_: str | None = None, skip: int = 0) -> Alignments:
-    """The links of a file after the first `skip` pairs, as many as have a place in the gold links."""
+def links_to_score(
+    path: str, gold: str, truth: Gold, format_: str | None = None, skip: int = 0, tell: bool = True
+) -> Alignments:
+    """The links of a file after the first `skip` pairs, as many as have a place in the gold links; `tell` if few have."""
     from dovetail.alignments.formats import read_alignments
 
     links = read_alignments(path, format_)[skip:]
@@ -83,7 +85,7 @@ def links_to_score(path: str, gold: str, truth: Gold, format_: str | None = None
             remedy="It needs every pair, those without links too; `evaluate --skip N` leaves out the first N.",
         )
     scored = int(truth.annotated.sum())
-    if scored < len(links):
+    if scored < len(links) and tell:
         where = "the first " if scored == len(truth) else ""
         click.echo(f"{gold} has links of {where}{scored:,} of {len(links):,} pairs: those are scored", err=True)
     links = links[: len(truth)]

@@ -61,6 +61,7 @@ def view(source: str, target: str | None, **values: Any) -> None:
     from dovetail.alignments.formats import read_alignments
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
+    from dovetail.cli.align import say_compiling
     from dovetail.cli.progress import progress_bars, say
     from dovetail.report.page import view_page
     from dovetail.report.systems import System
@@ -69,6 +70,7 @@ def view(source: str, target: str | None, **values: Any) -> None:
     if not values["links"] and not values["models"]:
         raise click.UsageError("nothing to show: pass --links FILE or --load MODEL.")
     aligners = load_models(values["models"], values["threads"], options)
+    say_compiling(quiet)
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
             bitext = read_bitext(source, target, **options)

@@ -27,12 +27,11 @@ def warm(recipes: tuple[str, ...], everything: bool, quiet: bool) -> None:
 
     if everything and recipes:
         raise click.UsageError("--all takes every recipe: name none.")
-    before = 0
     for name in tuple(known) if everything else recipes or tuple(PRESETS):
+        kernels, seconds = compilation.kernels, compilation.seconds
         _run(name)
-        compiled = number_of(compilation.kernels - before, "kernel")
-        say(f"{name}: {compiled} compiled, {compilation.seconds:.1f} s so far", quiet)
-        before = compilation.kernels
+        compiled = number_of(compilation.kernels - kernels, "kernel")
+        say(f"{name}: {compiled} compiled in {compilation.seconds - seconds:.1f} s", quiet)
 
 
 def _run(recipe: str) -> None:

@@ -9,7 +9,7 @@ from time import monotonic
 class Compilation:
     """Counts kernels that were compiled, not those found on disk, and the time in which threads waited for them.
 
-    `when_begun` is called before the first; kernels that are compiled within another's compilation count as a part of it.
+    `when_begun` is called before the next one, once.  A kernel that is compiled within another's compilation is part of it.
     """
 
     def __init__(self) -> None:
@@ -25,8 +25,9 @@ class Compilation:
 
     def begin(self) -> None:
         if self._depth == 0:
-            if self.kernels == 0 and self.when_begun is not None:
-                self.when_begun()
+            if self.when_begun is not None:
+                tell, self.when_begun = self.when_begun, None
+                tell()
             self._began = monotonic()
         self._depth += 1
 
