@@ -14,17 +14,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive_fertility as naive
-from dovetail.decoding.fertility import Schedule, Stage, _branches, _Node, fertility_map
+from dovetail.decoding.fertility import Schedule, Stage, _branches, fertility_map
 from dovetail.errors import InputError
-from dovetail.kernels.exact_fertility.chain import backward, best_path, chain_scores, forward, list_live
+from dovetail.kernels.exact_fertility.chain import backward, best_path, chain_scores, forward
 from dovetail.kernels.exact_fertility.dual import ascend
+from dovetail.kernels.exact_fertility.lists import list_bonds, list_live, new_lists
 from dovetail.kernels.exact_fertility.problem import split
 from dovetail.kernels.exact_fertility.prune import prune
-from dovetail.kernels.exact_fertility.rows import best_row, list_cells, row_margins
-from dovetail.kernels.exact_fertility.runs import list_runs, row_table, run_margins, suffix_runs, table_size, trace_runs
+from dovetail.kernels.exact_fertility.records import (
+    Children,
+    Counted,
+    Incumbent,
+    Margins,
+    Node,
+    Problem,
+    Rows,
+    States,
+    Trellis,
+)
+from dovetail.kernels.exact_fertility.rows import best_row, row_margins
+from dovetail.kernels.exact_fertility.runs import row_table, run_margins, suffix_runs, trace_runs
 from dovetail.kernels.exact_fertility.score import alignment_score
 from dovetail.kernels.exact_fertility.search import _unite, search
-from dovetail.kernels.exact_fertility.subgradient import best_rows
+from dovetail.kernels.laboratory.subgradient import best_rows
 
 # So little at a time that beams overflow and branches are needed even where everything can be enumerated.
 STARVED = [
@@ -104,10 +116,12 @@ def test_narrow_searches_and_branches_end_at_the_same_optimum(schedule, problem)
     assert is_optimal(result, problem, optimum)
 
 
-def poor_start(emission, transition, log_null, fertility, first, live_link, live_null, share, path):
-    """All NULL and nothing for the rows, so that a good alignment must be found by the proof itself."""
-    path[:] = share[:] = 0
-    return alignment_score(path, emission, transition, log_null, fertility, np.empty(fertility.shape[0], np.int32))
+def poor_start(problem, node, known, fresh, *rest):
+    """`ascend` from all NULL and nothing for the rows, so that a good alignment must be found by the proof itself."""
+    if fresh:
+        counts = np.empty(len(problem.fertility), np.int32)
+        known = known._replace(score=alignment_score(problem, known.path, counts))
+    return ascend(problem, node, known, False, *rest)
 
 
 @pytest.mark.parametrize("schedule", STARVED)
@@ -116,7 +130,7 @@ def poor_start(emission, transition, log_null, fertility, first, live_link, live
 def test_a_poor_start_ends_at_the_same_optimum(schedule, problem):
     _, optimum = naive.best_alignment(*problem)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[_Node.__module__], "start", poor_start)  # the function hides its module by name
+        patch.setattr(sys.modules[Schedule.__module__], "ascend", poor_start)  # the function hides its module by name
         result = fertility_map(*problem, _schedule=schedule)
     assert result.certified
     assert is_optimal(result, problem, optimum)
@@ -293,6 +307,17 @@ def test_the_papers_algorithm_certifies_easy_sentences_and_never_beats_the_proof
     assert certified >= 5
 
 
+def test_the_papers_algorithm_takes_the_same_steps_with_and_without_a_time_limit():
+    rises = 0
+    for seed in range(10):
+        problem = trained_potentials(np.random.default_rng(seed), 12, 14)
+        free, limited = (fertility_map(*problem, method="subgradient", **o) for o in ({}, {"time_limit": 60.0}))
+        assert free.alignment.tolist() == limited.alignment.tolist()
+        assert (free.score, free.bound, free.iterations) == (limited.score, limited.bound, limited.iterations)
+        rises += free.iterations > 10
+    assert rises > 0  # some descents are long enough for their step to shrink
+
+
 @pytest.mark.parametrize(
     ("place", "change", "says"),
     [
@@ -326,116 +351,151 @@ def test_bad_options_are_named(options):
 # The parts, each against its own twin.
 
 
+def plain_problem(emission, transition, log_null, fertility, first=0):
+    return Problem(
+        emission, transition, transition, np.ascontiguousarray(transition.T), log_null, fertility, first, False
+    )
+
+
 def laid_out(rng, I, J, dead=0.3):
-    """A random problem in the kernels' layout: rows 0 .. I, some cells dead, shares for both kinds of link."""
+    """A random problem, without runs, and a node: rows 0 .. I, some cells dead, prices for both kinds of link."""
     R = I + 1
-    emission, share = rng.normal(size=(J, R)), rng.normal(size=(2, J, R))
+    emission, price = rng.normal(size=(J, R)), rng.normal(size=(2, J, R))
     transition, fertility = rng.normal(size=(R, I)), rng.normal(size=(R, J + 1))
     live_link = (rng.random((J, R)) >= dead).astype(np.uint8)
     live_link[:, 0] = 0
     live_null = (rng.random((J, R)) >= dead).astype(np.uint8)
-    lists = np.empty((J, R + 1), np.int32), np.empty((J, R + 1), np.int32), np.empty((J + 1, R + 1), np.int32)
-    list_live(live_link, live_null, *lists)
-    return emission, share, transition, -0.5, fertility, live_link, live_null, *lists
+    node = Node(np.zeros(R, np.int32), np.full(R, J, np.int32), live_link, live_null, price)
+    return plain_problem(emission, transition, -0.5, fertility), node
 
 
-def live_paths(emission, share, transition, log_null, live_link, live_null):
+def listed(node):
+    lists = new_lists(*node.live_link.shape)
+    list_live(node, lists)
+    list_bonds(node.live_null, lists)
+    return lists
+
+
+def empty_trellis(J, R):
+    return Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
+
+
+def empty_margins(kinds, J, R):
+    return Margins(np.zeros((kinds, J, R)), np.zeros((J, R)), np.zeros((J, R)), np.empty(J + 2), np.empty((2, J + 2)))
+
+
+def suffix_of(problem, node, lists, r):
+    J = node.live_link.shape[0]
+    suffix = row_table(np.empty(2 * (J + 1) * (J + 1)), lists.cells[r, 0], node.high[r])
+    suffix_runs(problem.fertility, node, lists, r, suffix)
+    return suffix
+
+
+def live_paths(problem, node, price):
     """Every path over live cells, with the chain's part of its score and the position before each column."""
-    J, R = emission.shape
+    J, R = problem.emission.shape
     for path in itertools.product(range(R), repeat=J):
         total, positions = 0.0, [0]
         for j, r in enumerate(path):
             p = positions[-1]
-            if not (live_link[j, r] if r else live_null[j, p]):
+            if not (node.live_link[j, r] if r else node.live_null[j, p]):
                 break
-            total += emission[j, r] - share[int(0 < r == p), j, r] + (transition[p, r - 1] if r else log_null)
+            total += problem.emission[j, r] - price[int(0 < r == p), j, r]
+            total += problem.transition[p, r - 1] if r else problem.log_null
             positions.append(r or p)
         else:
             yield path, total, positions
 
 
-def row_choices(r, share, fertility, low, high, live_link, live_null):
+def live_scores(problem, node):
+    """The whole score of every path over live cells, and the position before each column."""
+    for path, total, positions in live_paths(problem, node, 0 * node.price):
+        yield path, total + sum(row[path.count(r)] for r, row in enumerate(problem.fertility)), positions
+
+
+def row_choices(r, problem, node):
     """Every way a row may see a path: what happens in each of its columns, and what it gets for that.
 
     `jump` and `stay` are links, `keep` is a NULL at the row's position, `out` is all else.
     """
-    J, R = live_link.shape
+    J, R = node.live_link.shape
     for path in itertools.product(("jump", "stay", "keep", "out"), repeat=J):
         total, count, own = 0.0, 0, False
         for j, what in enumerate(path):
-            alive = live_link[j, r] if r else live_null[j].any()
-            others = any(live_link[j, q] for q in range(1, R) if q != r) or (r > 0 and live_null[j].any())
+            null = node.live_null[j].any()
+            alive = node.live_link[j, r] if r else null
+            others = any(node.live_link[j, q] for q in range(1, R) if q != r) or (r > 0 and null)
             if what in ("jump", "stay"):
                 if not alive or own != (what == "stay"):
                     break
                 count += 1
-                total += share[int(own), j, r]
-            elif what == "keep" and not (own and live_null[j, r]):
+                total += node.price[int(own), j, r]
+            elif what == "keep" and not (own and node.live_null[j, r]):
                 break
             elif what == "out" and alive and not others:
                 break  # somebody must take the column
             own = r > 0 and what != "out"
         else:
-            if low <= count <= high and fertility[r, count] > -math.inf:
-                yield path, count, total + fertility[r, count]
+            if node.low[r] <= count <= node.high[r] and problem.fertility[r, count] > -math.inf:
+                yield path, count, total + problem.fertility[r, count]
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.7]))
 def test_max_marginals_of_the_chain_are_the_best_enumerated_paths(seed, I, J, dead):
-    emission, share, transition, log_null, _, *live = laid_out(np.random.default_rng(seed), I, J, dead)
-    live_link, live_null, links, nulls, active = live
-    R = I + 1
-    enter, delta, beta = np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R))
-    jump, jump_to = split(transition)
-    chain, stay = chain_scores(emission, transition, share, True)
-    best = forward(chain, stay, jump, log_null, links, nulls, active, enter, delta)
-    backward(chain, stay, jump_to, log_null, links, nulls, active, beta)
-    paths = list(live_paths(emission, share, transition, log_null, live_link, live_null))
+    problem, node = laid_out(np.random.default_rng(seed), I, J, dead)
+    lists, trellis = listed(node), empty_trellis(J, I + 1)
+    enter, delta, beta = trellis
+    chain = chain_scores(split(problem), node.price)
+    best = forward(chain, lists, trellis)
+    backward(chain, lists, trellis)
+    paths = list(live_paths(problem, node, node.price))
     assert best == pytest.approx(max((total for _, total, _ in paths), default=-math.inf))
     assert beta[0, 0] == pytest.approx(best)
     if paths:
         found = np.empty(J, np.int32)
-        best_path(chain, stay, jump, log_null, live_link, live_null, active, delta, found)
+        best_path(chain, node, lists, trellis, found)
         assert next(total for path, total, _ in paths if path == tuple(found)) == pytest.approx(best)
-    for j, r in itertools.product(range(J), range(R)):
-        if live_link[j, r]:
-            for again, score in ((False, enter[j, r]), (True, delta[j, r] + stay[j, r])):
+    for j, r in itertools.product(range(J), range(I + 1)):
+        if node.live_link[j, r]:
+            for again, score in ((False, enter[j, r]), (True, delta[j, r] + chain.stay[j, r])):
                 through = (t for path, t, before in paths if path[j] == r and (before[j] == r) == again)
                 assert score + beta[j + 1, r] == pytest.approx(max(through, default=-math.inf))
-        if live_null[j, r]:
+        if node.live_null[j, r]:
             through = max((t for path, t, before in paths if path[j] == 0 and before[j] == r), default=-math.inf)
-            assert delta[j, r] + log_null + chain[j, 0] + beta[j + 1, r] == pytest.approx(through)
+            assert delta[j, r] + chain.log_null + chain.score[j, 0] + beta[j + 1, r] == pytest.approx(through)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(0, 2), st.integers(0, 5))
 def test_row_margins_are_the_best_enumerated_subsets(seed, J, low, high):
     rng = np.random.default_rng(seed)
-    share, fertility = (
-        rng.normal(size=(J, 1)),
+    price, fertility = (
+        rng.normal(size=(1, J, 1)),
         np.where(rng.random((1, J + 1)) < 0.2, -math.inf, rng.normal(size=(1, J + 1))),
     )
-    cells = np.arange(-1, J, dtype=np.int32)[None].copy()
-    cells[0, 0] = J
-    low, high = np.array([min(low, J)], np.int32), np.array([min(high, J)], np.int32)
+    live = np.zeros((J, 1), np.uint8), np.ones((J, 1), np.uint8)
+    node = Node(np.array([min(low, J)], np.int32), np.array([min(high, J)], np.int32), *live, price)
+    lists = listed(node)
     subsets = [
-        (set(taken), sum(share[j, 0] for j in taken) + fertility[0, len(taken)])
-        for c in range(low[0], high[0] + 1)
+        (set(taken), sum(price[0, j, 0] for j in taken) + fertility[0, len(taken)])
+        for c in range(node.low[0], node.high[0] + 1)
         for taken in itertools.combinations(range(J), c)
     ]
-    best, count = best_row(fertility, share, low, high, cells, 0)
+    best, count = best_row(fertility, node, lists, 0)
     assert best == pytest.approx(max((value for _, value in subsets), default=-math.inf))
     if best == -math.inf:
         return
-    assert low[0] <= count <= high[0]
-    take, leave = np.zeros((J, 1)), np.zeros((J, 1))
-    row_margins(fertility, share, low, high, cells, 0, best, take, leave, np.empty((3, J + 2)))
+    assert node.low[0] <= count <= node.high[0]
+    margins = empty_margins(1, J, 1)
+    row_margins(fertility, node, lists, 0, best, margins)
     for j in range(J):
-        assert best + take[j, 0] == pytest.approx(max((v for taken, v in subsets if j in taken), default=-math.inf))
-        assert best + leave[j, 0] == pytest.approx(
-            max((v for taken, v in subsets if j not in taken), default=-math.inf)
-        )
+        for margin, taken in ((margins.take[0, j, 0], True), (margins.leave[j, 0], False)):
+            through = max((v for subset, v in subsets if (j in subset) == taken), default=-math.inf)
+            assert best + margin == pytest.approx(through)
+    for c in range(node.low[0], node.high[0] + 1):
+        through = max(value for taken, value in subsets if len(taken) == c)
+        assert margins.sums[c] + fertility[0, c] == pytest.approx(through)
 
 
 @settings(max_examples=60, deadline=None)
@@ -443,28 +503,24 @@ def test_row_margins_are_the_best_enumerated_subsets(seed, J, low, high):
     st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.7]), st.integers(0, 1), st.integers(1, 4)
 )
 def test_margins_of_runs_are_the_best_enumerated_choices(seed, J, dead, low, high):
-    _, share, _, _, fertility, *live = laid_out(np.random.default_rng(seed), 2, J, dead)
-    live_link, live_null, links, nulls, _ = live
-    cells, bond = np.empty((3, J + 1), np.int32), np.empty((3, J + 1), np.uint8)
-    list_cells(links, nulls, cells)
-    list_runs(live_null, links, nulls, cells, bond)
-    lows, highs = np.full(3, low, np.int32), np.minimum(high, cells[:, 0]).astype(np.int32)
-    take, leave, keep = np.zeros((2, J, 3)), np.zeros((J, 3)), np.zeros((J, 3))
+    problem, node = laid_out(np.random.default_rng(seed), 2, J, dead)
+    lists, margins = listed(node), empty_margins(2, J, 3)
+    node.low[:], node.high[:] = low, np.minimum(high, node.high)
     for r in range(3):
-        choices = list(row_choices(r, share, fertility, low, highs[r], live_link, live_null))
+        choices = list(row_choices(r, problem, node))
         best = max((value for *_, value in choices), default=-math.inf)
-        suffix = row_table(np.empty(table_size(0, highs, cells)), 0, highs, cells, r)
-        suffix_runs(fertility, share, lows, cells, bond, r, suffix)
+        suffix = suffix_of(problem, node, lists, r)
         assert suffix[0, 0, 0] == pytest.approx(best)
         if best == -math.inf:
             continue
         picks = np.zeros((3, J + 1), np.uint8)
-        trace_runs(share, cells, bond, r, suffix, picks)
-        columns = cells[r, 1 : cells[r, 0] + 1]
-        taken = picks[r, 1 : cells[r, 0] + 1]
-        picked = sum(share[kind - 1, j, r] for j, kind in zip(columns, taken, strict=True) if kind)
-        assert picked + fertility[r, np.count_nonzero(taken)] == pytest.approx(best)
-        sums = run_margins(share, cells, bond, r, suffix, take, leave, keep)
+        trace_runs(node.price, lists, r, suffix, picks)
+        columns = lists.cells[r, 1 : lists.cells[r, 0] + 1]
+        taken = picks[r, 1 : lists.cells[r, 0] + 1]
+        picked = sum(node.price[kind - 1, j, r] for j, kind in zip(columns, taken, strict=True) if kind)
+        assert picked + problem.fertility[r, np.count_nonzero(taken)] == pytest.approx(best)
+        run_margins(node.price, lists, r, suffix, margins)
+        take, leave, keep, sums, _ = margins
         for j in columns:
             found = {"jump": take[0, j, r], "stay": take[1, j, r], "keep": keep[j, r], "out": leave[j, r]}
             for what, margin in found.items():
@@ -472,24 +528,24 @@ def test_margins_of_runs_are_the_best_enumerated_choices(seed, J, dead, low, hig
                     continue
                 through = max((value for path, _, value in choices if path[j] == what), default=-math.inf)
                 assert best + margin == pytest.approx(through)
-        for c in range(low, highs[r] + 1):
+        for c in range(low, node.high[r] + 1):
             through = max((value for _, count, value in choices if count == c), default=-math.inf)
-            assert sums[c] + fertility[r, c] == pytest.approx(through)
+            assert sums[c] + problem.fertility[r, c] == pytest.approx(through)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 3))
 def test_rows_of_exactly_j_cells_are_the_best_enumerated(seed, I, J):
     rng = np.random.default_rng(seed)
-    share, fertility = rng.normal(size=(J, I + 1)), rng.normal(size=(I + 1, J + 1))
+    price, fertility = rng.normal(size=(1, J, I + 1)), rng.normal(size=(I + 1, J + 1))
     cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
     cells[:, 0] = J
     picked = np.empty((J, I + 1), np.uint8)
-    value = best_rows(fertility, share, cells, picked)
-    assert value == pytest.approx(naive.best_rows(fertility, share))
+    value = best_rows(fertility, price, cells, picked)
+    assert value == pytest.approx(naive.best_rows(fertility, price[0]))
     counts = picked.sum(axis=0)
     assert counts.sum() == J
-    assert value == pytest.approx((share * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+    assert value == pytest.approx((price[0] * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
 
 
 @settings(max_examples=60, deadline=None)
@@ -502,55 +558,37 @@ def test_rows_of_exactly_j_cells_are_the_best_enumerated(seed, I, J):
     st.booleans(),
 )
 def test_pruning_spares_every_alignment_above_the_aim(seed, I, J, aim, first, runs):
-    emission, share, transition, log_null, fertility, *live = laid_out(np.random.default_rng(seed), I, J, 0.1)
-    live_link, live_null, links, nulls, active = live
-    share[:, :, :first] = fertility[:first] = 0.0
+    problem, node = laid_out(np.random.default_rng(seed), I, J, 0.1)
+    node.price[:, :, :first] = problem.fertility[:first] = 0.0
+    problem = problem._replace(first=first)
+    if runs:
+        problem = split(problem)
     R = I + 1
-    better = [
-        (path, before)
-        for path, total, before in live_paths(emission, 0 * share, transition, log_null, live_link, live_null)
-        if total + sum(fertility[r, path.count(r)] for r in range(R)) > aim
-    ]
-    cells, bond = np.empty((R, J + 1), np.int32), np.empty((R, J + 1), np.uint8)
-    list_cells(links, nulls, cells)
-    list_runs(live_null, links, nulls, cells, bond)
-    low, high = np.zeros(R, np.int32), cells[:, 0].copy()
-    jump, jump_to = split(transition) if runs else (transition, np.ascontiguousarray(transition.T))
-    chain, stay = chain_scores(emission, transition, share, runs)
-    work = np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R))
-    if forward(chain, stay, jump, log_null, links, nulls, active, *work[:2]) == -math.inf:
+    better = [(path, before) for path, total, before in live_scores(problem, node) if total > aim]
+    lists, trellis, chain = listed(node), empty_trellis(J, R), chain_scores(problem, node.price)
+    if forward(chain, lists, trellis) == -math.inf:
         return
-    value = np.zeros(R)
+    rows = Rows(np.zeros(R), np.empty((R, J + 1), np.uint8), np.ones(R, np.uint8), np.empty(2 * (J + 1) * (J + 1)))
     for r in range(first, R):
         if runs:
-            suffix = row_table(np.empty(table_size(0, high, cells)), 0, high, cells, r)
-            suffix_runs(fertility, share, low, cells, bond, r, suffix)
-            value[r] = suffix[0, 0, 0]
+            rows.value[r] = suffix_of(problem, node, lists, r)[0, 0, 0]
         else:
-            value[r], _ = best_row(fertility, share[0], low, high, cells, r)
-    fixed = runs, chain, stay, share, jump_to, log_null, fertility, first
-    prune(*fixed, low, high, *live, cells, bond, *work, value, aim)
+            rows.value[r], _ = best_row(problem.fertility, node, lists, r)
+    prune(problem, node, chain, lists, trellis, rows, aim)
     for path, before in better:
-        assert all(live_link[j, r] if r else live_null[j, before[j]] for j, r in enumerate(path))
-        assert all(low[r] <= path.count(r) <= high[r] for r in range(first, R))
-    assert high.min() >= 0  # tables are as large as the highest count
+        assert all(node.live_link[j, r] if r else node.live_null[j, before[j]] for j, r in enumerate(path))
+        assert all(node.low[r] <= path.count(r) <= node.high[r] for r in range(first, R))
+    assert node.high.min() >= 0  # tables are as large as the highest count
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4), st.sampled_from([1, 2, 5, 1000]))
 def test_a_search_of_any_width_bounds_the_best_live_alignment(seed, I, J, width):
-    rng = np.random.default_rng(seed)
-    emission, share, transition, log_null, fertility, live_link, live_null, *_ = laid_out(rng, I, J, 0.1)
-    R = I + 1
-    paths = live_paths(emission, 0 * share, transition, log_null, live_link, live_null)
-    totals = [total + sum(fertility[r, path.count(r)] for r in range(R)) for path, total, _ in paths]
-    best = max(totals, default=-math.inf)
+    problem, node = laid_out(np.random.default_rng(seed), I, J, 0.1)
+    best = max((total for _, total, _ in live_scores(problem, node)), default=-math.inf)
     path = np.zeros(J, np.int32)
-    counts = np.zeros(R, np.int32), np.full(R, J, np.int32)
-    fixed = emission, transition, *split(transition), log_null, fertility, 0
-    common = *fixed, *counts, live_link, live_null, share, path
     for known in (-math.inf, best - 0.01, best):  # the better what is known, the more is dropped
-        bound, score = search(*common, known, 1e-9, True, width)
+        bound, score = search(split(problem), node, Incumbent(path, known, 1e-9), width)
         assert bound >= best - 1e-9
         assert score <= best + 1e-9
         if width == 1000:
@@ -561,32 +599,26 @@ def test_a_search_of_any_width_bounds_the_best_live_alignment(seed, I, J, width)
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4), st.booleans())
 def test_the_dual_is_the_best_path_plus_the_best_rows(seed, I, J, runs):
-    rng = np.random.default_rng(seed)
-    emission, share, transition, log_null, fertility, live_link, live_null, *_ = laid_out(rng, I, J, 0.1)
-    R = I + 1
+    problem, node = laid_out(np.random.default_rng(seed), I, J, 0.1)
     if not runs:
-        share[1] = share[0]
-    paths = live_paths(emission, share, transition, log_null, live_link, live_null)
-    dual = max((total for _, total, _ in paths), default=-math.inf)
-    for r in range(R):
-        columns = [j for j in range(J) if (live_link[j, r] if r else live_null[j].any())]
+        node.price[1] = node.price[0]
+    dual = max((total for _, total, _ in live_paths(problem, node, node.price)), default=-math.inf)
+    for r in range(I + 1):
+        columns = [j for j in range(J) if (node.live_link[j, r] if r else node.live_null[j].any())]
         cells = (
-            sum(share[0, j, r] for j in taken) + fertility[r, len(taken)]
+            sum(node.price[0, j, r] for j in taken) + problem.fertility[r, len(taken)]
             for c in range(len(columns) + 1)
             for taken in itertools.combinations(columns, c)
         )
-        choices = (value for *_, value in row_choices(r, share, fertility, 0, J, live_link, live_null))
-        dual += max(choices if runs else cells)
-    counts = np.zeros(R, np.int32), np.full(R, J, np.int32)
-    whole = transition, np.ascontiguousarray(transition.T)
-    fixed = emission, transition, *(split(transition) if runs else whole), log_null, fertility, 0
-    node = *counts, live_link, live_null, share, np.zeros(J, np.int32)
-    bound, _, used = ascend(*fixed, *node, -math.inf, 1e-9, runs, 1, -1, np.zeros((J, R)))
+        dual += max((value for *_, value in row_choices(r, problem, node)) if runs else cells)
+    problem = split(problem) if runs else problem
+    known = Incumbent(np.zeros(J, np.int32), -math.inf, 1e-9)
+    bound, _, used = ascend(problem, node, known, False, 1, -1, np.zeros((J, I + 1)))
     assert used == 1
     assert bound == pytest.approx(dual)
 
 
-def test_runs_close_a_gap_that_no_shares_of_cells_can_close():
+def test_runs_close_a_gap_that_no_prices_of_cells_can_close():
     # Each source word has two target words and wants one; the chain likes both or none.  Half of each is one on average.
     I, J = 4, 8
     emission = np.full((J, I + 1), -30.0)
@@ -596,36 +628,35 @@ def test_runs_close_a_gap_that_no_shares_of_cells_can_close():
     fertility = np.zeros((I + 1, J + 1))
     fertility[1:] = -4.0
     fertility[1:, 1] = 0.0
-    whole = transition, np.ascontiguousarray(transition.T)
+    problem = plain_problem(emission, transition, 0.0, fertility, first=1)
     bounds = []
-    for runs in (False, True):
-        fixed = emission, transition, *(split(transition) if runs else whole), 0.0, fertility, 1
+    for arranged in (problem, split(problem)):
         live = np.tile(np.arange(I + 1) > 0, (J, 1)).astype(np.uint8), np.ones((J, I + 1), np.uint8)
         counts = np.zeros(I + 1, np.int32), np.full(I + 1, J, np.int32)
-        node = *counts, *live, np.zeros((2, J, I + 1)), np.zeros(J, np.int32)
-        bounds.append(ascend(*fixed, *node, -math.inf, 1e-9, runs, 300, -1, np.zeros(emission.shape))[0])
+        known = Incumbent(np.zeros(J, np.int32), -math.inf, 1e-9)
+        node = Node(*counts, *live, np.zeros((2, J, I + 1)))
+        bounds.append(ascend(arranged, node, known, False, 300, -1, np.zeros(emission.shape))[0])
     assert bounds[0] >= 0.5 * I
-    assert bounds[1] <= -1.0 * I + 0.01  # the score of the best alignment, one link a word
+    assert bounds[1] <= -1.0 * I + 0.01  # the score of the best alignment, one link per word
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
 def test_each_live_alignment_is_in_exactly_one_branch(seed, I, J):
     rng = np.random.default_rng(seed)
-    emission, share, transition, log_null, _, live_link, live_null, *_ = laid_out(rng, I, J, 0.2)
-    options = live_link.sum(axis=1) + live_null.any(axis=1)
+    problem, node = laid_out(rng, I, J, 0.2)
+    options = node.live_link.sum(axis=1) + node.live_null.any(axis=1)
     if options.max() < 2:
-        return  # one row a column: nothing to split
-    node = _Node(np.zeros(I + 1, np.int32), np.full(I + 1, J, np.int32), live_link, live_null, share)
-    whole = {path for path, *_ in live_paths(emission, share, transition, log_null, live_link, live_null)}
+        return  # one row per column: nothing to split
+    whole = {path for path, *_ in live_scores(problem, node)}
     parts = [
-        {path for path, *_ in live_paths(emission, share, transition, log_null, part.live_link, part.live_null)}
-        for part in _branches(node, rng.integers(0, 5, size=emission.shape) + 0.1)
+        {path for path, *_ in live_scores(problem, part)}
+        for part in _branches(node, rng.integers(0, 5, size=problem.emission.shape) + 0.1)
     ]
     assert parts[0] | parts[1] == whole
     assert not parts[0] & parts[1]
-    for part in _branches(node, rng.random(emission.shape)):
-        assert part.live_link.sum() + part.live_null.sum() < live_link.sum() + live_null.sum()
+    for part in _branches(node, rng.random(problem.emission.shape)):
+        assert part.live_link.sum() + part.live_null.sum() < node.live_link.sum() + node.live_null.sum()
 
 
 @settings(max_examples=60, deadline=None)
@@ -633,16 +664,18 @@ def test_each_live_alignment_is_in_exactly_one_branch(seed, I, J):
 def test_equal_keys_do_not_unite_different_states(seed, m):
     rng = np.random.default_rng(seed)
     R, n = 4, 6
-    position, counts = rng.integers(0, R, n).astype(np.int32), rng.integers(0, 2, (n, 3)).astype(np.int16)
+    position, counts = rng.integers(0, R, (1, n)).astype(np.int32), rng.integers(0, 2, (1, n, 3)).astype(np.int16)
     slot = np.array([-1, 0, 1, 2], np.int32)
     left = np.array([1, 1, 2, 0], np.int32)  # rows 1 and 2 are counted, row 3 no more
     parent, choice = rng.integers(0, n, m).astype(np.int32), rng.integers(0, R, m).astype(np.int32)
     bounds = rng.normal(size=m)
     best = {}
     for s, r, bound in zip(parent, choice, bounds, strict=True):
-        counted = [counts[s, k] + (slot[r] == k) for k in range(2)]
-        state = (r or position[s], *counted)
+        counted = [counts[0, s, k] + (slot[r] == k) for k in range(2)]
+        state = (r or position[0, s], *counted)
         best[state] = max(best.get(state, -math.inf), bound)
-    unique = _unite(m, parent, choice, bounds, np.zeros(m, np.uint64), position, counts, slot, left)
-    assert unique == len(best)
+    tracked = Counted(slot, np.zeros(4, np.uint64), left, np.zeros(R, np.int32))
+    states = States(position, np.zeros((1, n)), np.zeros((1, n), np.uint64), counts)
+    children = Children(parent, choice, np.zeros(m), bounds, np.zeros(m, np.uint64))
+    assert _unite(tracked, states, children, 0, m) == len(best)
     assert sorted(bounds[choice >= 0]) == sorted(best.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from operator import index
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
-from dovetail.models.constraints import Constraint
 from dovetail.models.fertility.entries import FertilityEntry, fertility_table
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
@@ -32,7 +31,10 @@ from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
-from dovetail.tuning import DevelopmentSet, Knobs
+
+if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
+    from dovetail.models.constraints import Constraint
+    from dovetail.tuning import DevelopmentSet, Knobs
 
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
 
@@ -241,6 +243,8 @@ class Aligner:
         return align_shard(decodable, bitext, shard, self._choice, self.engine.pool, monitor.worked)
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> DevelopmentSet:
+        from dovetail.tuning import DevelopmentSet
+
         if isinstance(where, int):
             if not 0 <= where <= len(bitext) - len(gold):
                 raise InputError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,14 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dovetail.errors import InputError
-from dovetail.kernels.exact_fertility.dual import ascend, start
+from dovetail.kernels.exact_fertility.dual import ascend
 from dovetail.kernels.exact_fertility.problem import lay_out, split
+from dovetail.kernels.exact_fertility.records import Incumbent, Node, Problem
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
 from dovetail.kernels.exact_fertility.search import search
-from dovetail.kernels.exact_fertility.subgradient import subgradient
+from dovetail.registry import Registry
 
-_PAPER_ITERATIONS = 40
-_PAPER_RATE = 1.0
 _ARGUMENTS = ("log_emission", "log_transition", "log_null", "log_fertility", "log_null_fertility")
 
 
@@ -66,39 +65,19 @@ class Schedule(NamedTuple):
 _SCHEDULE = Schedule((Stage(False, 30, 60, 30), Stage(True, 100, 60, 1000)), (Stage(True, 40, 16, 1000),))
 
 
-class _Problem(NamedTuple):
-    """One sentence pair, as `lay_out` gives it; rows below `first` have no fertility.
+class Budget(NamedTuple):
+    """What a method may spend, and when it is done."""
 
-    `jump` and `jump_to`, its transpose, hold all transitions, until those of a row to itself are split off.
-    """
-
-    emission: np.ndarray
-    transition: np.ndarray
-    jump: np.ndarray
-    jump_to: np.ndarray
-    log_null: float
-    fertility: np.ndarray
-    first: int
+    iterations: int | None  # None: the method's own default
+    deadline: float  # of time.perf_counter, inf for none
+    tolerance: float  # relative gap that counts as a proof
+    schedule: Schedule  # of the exact method
 
 
-@dataclass
-class _Node:
-    """A part of the alignments: those of live cells, with counts from `low` to `high`.  None scores more than `bound`."""
-
-    low: np.ndarray
-    high: np.ndarray
-    live_link: np.ndarray
-    live_null: np.ndarray
-    share: np.ndarray
-    bound: float = math.inf
-
-    def copy(self) -> _Node:
-        low, high, live_link, live_null, share = (array.copy() for array in self.state)
-        return _Node(low, high, live_link, live_null, share, self.bound)
-
-    @property
-    def state(self) -> tuple[np.ndarray, ...]:
-        return self.low, self.high, self.live_link, self.live_null, self.share
+# A method gets the problem, the node of all alignments, and a path (J,) of rows, all NULL, to leave its best alignment in.
+# It returns that alignment's score, an upper bound on any alignment's score, and the iterations used.
+Method = Callable[[Problem, Node, np.ndarray, Budget], tuple[float, float, int]]
+methods: Registry[Method] = Registry("method")
 
 
 def fertility_map(
@@ -129,8 +108,7 @@ def fertility_map(
     out, the best alignment so far comes back with a valid bound.  The subgradient method stops after `iterations`, 40
     unless told otherwise.  `tolerance` is relative to max(1, |score|).
     """
-    if method not in ("exact", "subgradient"):
-        raise InputError(f"no method {method!r}", remedy="Choose one of: exact, subgradient.")
+    solve = methods[method]
     if iterations is not None and iterations < 1:
         raise InputError(f"iterations is {iterations}", remedy="Give at least 1, or None for the default.")
     if time_limit is not None and not time_limit >= 0:
@@ -141,48 +119,46 @@ def fertility_map(
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     problem, whole = _lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fertility)
     J, R = problem.emission.shape
-    incumbent = np.zeros(J, np.int32)
+    path = np.zeros(J, np.int32)
     if J == 0 or R == 1:  # all NULL is the only alignment
-        bound, used = -math.inf, 0
-    elif method == "exact":
-        proof = _Proof(problem, incumbent, iterations or sys.maxsize, deadline, tolerance)
-        bound, used = proof.run(whole, _schedule), proof.used
+        score = bound = alignment_score(problem, path, np.empty(R, np.int32))
+        used = 0
     else:
-        bound, used = _descend(problem, whole, incumbent, iterations or _PAPER_ITERATIONS, deadline, tolerance)
-    emission, transition, _, _, null, fertility, _ = problem
-    score = alignment_score(incumbent, emission, transition, null, fertility, np.empty(R, np.int32))
-    bound = max(bound, score)
-    return FertilityMap(incumbent.astype(np.int64) - 1, score, bound, not bound > aim_above(score, tolerance), used)
+        score, bound, used = solve(problem, whole, path, Budget(iterations, deadline, tolerance, _schedule))
+        bound = max(bound, score)
+    return FertilityMap(path.astype(np.int64) - 1, score, bound, not bound > aim_above(score, tolerance), used)
+
+
+@methods.register("exact", "goes on until it has its proof")
+def _prove(problem: Problem, whole: Node, path: np.ndarray, budget: Budget) -> tuple[float, float, int]:
+    proof = _Proof(problem, path, budget)
+    bound = proof.run(whole, budget.schedule)
+    return proof.known.score, bound, proof.used
+
+
+methods.add_later("subgradient", "dovetail.laboratory.fertility_subgradient:solve", "the paper's own 40 steps")
 
 
 class _Proof:
     """The search for a certificate: what it works on, the best alignment so far, what may still be spent."""
 
-    def __init__(
-        self, problem: _Problem, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
-    ) -> None:
+    def __init__(self, problem: Problem, path: np.ndarray, budget: Budget) -> None:
         self.problem = problem
-        self.runs = False
-        self.incumbent = incumbent
-        self.score = self.aim = -math.inf
-        self.tolerance = tolerance
-        self.iterations = iterations
+        self.known = Incumbent(path, -math.inf, budget.tolerance)
+        self.aim = -math.inf
+        self.iterations = budget.iterations or sys.maxsize
         self.used = 0
-        self.deadline = deadline
+        self.deadline = budget.deadline
         self.usage = np.zeros(problem.emission.shape)
         self.piece = sys.maxsize
-        if deadline < math.inf:  # the clock is read between calls only: keep a call's work in bounds
+        if budget.deadline < math.inf:  # the clock is read between calls only: keep a call's work in bounds
             J, R = problem.emission.shape
             self.piece = max(1, 200_000_000 // (J * R * R))
 
-    def learn(self, node: _Node, bound: float, score: float) -> None:
-        node.bound = min(node.bound, bound)
-        if score > self.score:
-            self.score = score
-            self.aim = aim_above(score, self.tolerance)
-
-    def is_open(self, node: _Node) -> bool:
-        return node.bound > self.aim
+    def learn(self, score: float) -> None:
+        if score > self.known.score:
+            self.known = Incumbent(self.known.path, score, self.known.tolerance)
+            self.aim = aim_above(score, self.known.tolerance)
 
     def is_late(self) -> bool:
         return time.perf_counter() >= self.deadline
@@ -191,62 +167,55 @@ class _Proof:
         """No more iterations or no more time; one call is always allowed, for the bound."""
         return self.used >= self.iterations or (self.used > 0 and self.is_late())
 
-    def run(self, whole: _Node, schedule: Schedule) -> float:
+    def run(self, whole: Node, schedule: Schedule) -> float:
         """Depth-first branch and bound, most problems being closed before the first branch.  Returns the bound."""
-        emission, transition, _, _, log_null, fertility, first = self.problem
-        cells = whole.live_link, whole.live_null, whole.share
-        score = start(emission, transition, log_null, fertility, first, *cells, self.incumbent)
-        self.learn(whole, math.inf, score)
         stages = schedule.whole
-        nodes = [whole]
+        nodes = [(whole, math.inf)]  # and what none of their alignments exceeds
         while nodes:
-            node = nodes.pop()
-            self.tighten(node, stages)
-            if self.is_open(node):
+            node, bound = nodes.pop()
+            bound = self.tighten(node, bound, stages)
+            if bound > self.aim:
                 if self.is_spent():
-                    return max(node.bound, *(other.bound for other in nodes), self.score)
-                nodes.extend(_branches(node, self.usage))
+                    return max(bound, *(other for _, other in nodes), self.known.score)
+                nodes.extend((branch, bound) for branch in _branches(node, self.usage))
             stages = schedule.branch
         return self.aim
 
-    def split(self) -> None:
-        """From here on tell links that begin a run from those that go on with one; easy problems never need it."""
-        jump, jump_to = split(self.problem.transition)
-        self.problem = self.problem._replace(jump=jump, jump_to=jump_to)
-        self.runs = True
-
-    def tighten(self, node: _Node, stages: Sequence[Stage]) -> None:
+    def tighten(self, node: Node, bound: float, stages: Sequence[Stage]) -> float:
         """Lower the node's bound, stage by stage, until it is closed or the budget is spent."""
         for stage in stages:
             left = stage.iterations
             while left > 0:
-                if self.is_spent() or not self.is_open(node):
-                    return
-                if stage.runs and not self.runs:
-                    self.split()
+                if self.is_spent() or not bound > self.aim:
+                    return bound
+                if stage.runs and not self.problem.runs:  # from here on; easy problems never need it
+                    self.problem = split(self.problem)
                 allowed = min(left, self.piece, self.iterations - self.used)
                 self.usage.fill(0.0)
-                common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
-                bound, score, n = ascend(*common, self.runs, allowed, stage.enough, self.usage)
-                self.learn(node, bound, score)
+                fresh = self.used == 0
+                least, score, n = ascend(self.problem, node, self.known, fresh, allowed, stage.enough, self.usage)
+                bound = min(bound, least)
+                self.learn(score)
                 self.used += n
                 left = left - n if n == allowed else 0
-            if self.is_open(node) and not self.is_late():
-                common = *self.problem, *node.state, self.incumbent, self.score, self.tolerance
-                self.learn(node, *search(*common, self.runs, stage.width))
+            if bound > self.aim and not self.is_late():
+                least, score = search(self.problem, node, self.known, stage.width)
+                bound = min(bound, least)
+                self.learn(score)
+        return bound
 
 
-def _branches(node: _Node, usage: np.ndarray) -> tuple[_Node, _Node]:
+def _branches(node: Node, usage: np.ndarray) -> tuple[Node, Node]:
     """Split on the live cell that the paths used most nearly half of the time: without it, and with no other beside it.
 
-    Every branch has fewer live cells, and where one row a column is left the search is exact: branching ends.
+    Every branch has fewer live cells, and where one row per column is left the search is exact: branching ends.
     """
     used = usage / usage.sum(axis=1, keepdims=True)
     options = node.live_link.astype(bool)
     options[:, 0] = node.live_null.any(axis=1)
     options[options.sum(axis=1) < 2] = False
     j, r = np.unravel_index(np.argmax(np.where(options, np.minimum(used, 1.0 - used), -1.0)), options.shape)
-    without, only = node.copy(), node.copy()
+    without, only = (Node(*(array.copy() for array in node)) for _ in range(2))
     if r == 0:
         without.live_null[j] = 0
         only.live_link[j] = 0
@@ -258,44 +227,13 @@ def _branches(node: _Node, usage: np.ndarray) -> tuple[_Node, _Node]:
     return without, only
 
 
-def _descend(
-    problem: _Problem, whole: _Node, incumbent: np.ndarray, iterations: int, deadline: float, tolerance: float
-) -> tuple[float, int]:
-    """The paper's algorithm.  Leaves the best path in `incumbent`; returns the least bound and the iterations used."""
-    emission, transition, _, _, log_null, fertility, _ = problem
-    share = np.where(emission > -math.inf, 0.5 * emission, 0.0)
-    bound, score, rises, used = math.inf, -math.inf, 0, 0
-    piece = iterations if deadline == math.inf else 1
-    while used < iterations and not (used > 0 and time.perf_counter() >= deadline):
-        bound, score, rises, n = subgradient(
-            emission,
-            transition,
-            log_null,
-            fertility,
-            whole.live_link,
-            whole.live_null,
-            share,
-            incumbent,
-            score,
-            bound,
-            rises,
-            tolerance,
-            min(piece, iterations - used),
-            _PAPER_RATE,
-        )
-        used += n
-        if not bound > aim_above(score, tolerance):
-            break
-    return bound, used
-
-
 def _lay_out(
     log_emission: ArrayLike,
     log_transition: ArrayLike,
     log_null: float,
     log_fertility: ArrayLike,
     log_null_fertility: ArrayLike | None,
-) -> tuple[_Problem, _Node]:
+) -> tuple[Problem, Node]:
     """The potentials checked and laid out, and the node of all alignments."""
     emission = _array(log_emission, "log_emission", 2)
     R, J = emission.shape
@@ -309,15 +247,12 @@ def _lay_out(
     if log_null_fertility is not None:
         null_fertility = _array(log_null_fertility, "log_null_fertility", 1)
         _check_shape(null_fertility, "log_null_fertility", (J + 1,), emission)
-    laid, transition_to, stacked, *state, flaw = lay_out(
-        emission, transition, float(log_null), fertility, null_fertility
-    )
+    problem, whole, flaw = lay_out(emission, transition, float(log_null), fertility, null_fertility)
     if flaw:
         raise InputError(
             f"{_ARGUMENTS[flaw - 1]} holds NaN or +inf", remedy="Scores are finite, or -inf for what is forbidden."
         )
-    first = 1 if log_null_fertility is None else 0
-    return _Problem(laid, transition, transition, transition_to, float(log_null), stacked, first), _Node(*state)
+    return problem, whole
 
 
 def _array(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:

@@ -7,7 +7,7 @@ in `_numba`, which is imported with numba itself when the first kernel is called
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import cached_property, update_wrapper
 from threading import Lock
 from typing import Any
 
@@ -27,17 +27,21 @@ class Kernel:
 
     @property
     def dispatcher(self) -> Any:
-        """numba's own object, which knows the compiled versions."""
+        """numba's own object for calls from Python, which knows the compiled versions."""
         if self._dispatcher is None:
             from dovetail.kernels import _numba
 
             with _LOCK:
                 if self._dispatcher is None:
-                    self._dispatcher = self._compiled(_numba)
+                    self._dispatcher = _numba.kernel(self._function)
         return self._dispatcher
 
-    def _compiled(self, numba: Any) -> Any:
-        return numba.kernel(self._function)
+    @cached_property
+    def part(self) -> Any:
+        """The same for calls from other kernels, of which it becomes a part."""
+        from dovetail.kernels import _numba
+
+        return _numba.part(self._function)
 
     def __call__(self, *arguments: Any) -> Any:
         try:
@@ -51,10 +55,13 @@ class Kernel:
 
 
 class Leaf(Kernel):
-    """A kernel within kernels that makes no arrays: it becomes a part of those that call it, and is saved with them."""
+    """A kernel within kernels that makes no arrays, for the innermost loops."""
 
-    def _compiled(self, numba: Any) -> Any:
-        return numba.leaf(self._function)
+    @cached_property
+    def part(self) -> Any:
+        from dovetail.kernels import _numba
+
+        return _numba.leaf(self._function)
 
 
 kernel = Kernel

@@ -13,11 +13,16 @@ from typing import Any
 import numba
 from llvmlite import ir
 from llvmlite.binding import add_symbol
-from numba import types
+from numba import _dynfunc, types
 from numba.core import cgutils, event
 from numba.core.caching import IndexDataCacheFile
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler import DefaultPassBuilder as Passes
+from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.datamodel import PrimitiveModel, register_default
 from numba.core.runtime import _nrt_python
+from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, typeof_impl
 
 from dovetail.kernels import Kernel
@@ -44,19 +49,24 @@ event.register("numba:compile", _Watch())
 @typeof_impl.register(Kernel)
 def _(value: Kernel, context: Any) -> Any:
     """A kernel that another one calls is taken for what it compiles to."""
-    return typeof_impl(value.dispatcher, context)
+    return typeof_impl(value.part, context)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """numba's object for the function; division by zero gives inf or nan as in numpy: no branches in inner loops."""
     try:
-        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled = numba.njit(cache=True, **_COMMON)(function)
     except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(**_COMMON)(function)
     _check_files(compiled)
     if numba.version_info.short in QUICK_LOADING:
         _load_quickly(compiled)
     return compiled
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """The same for use by other kernels alone, which take it in before they are optimised, and are saved with it."""
+    return numba.njit(**_COMMON, **_ONLY_A_PART)(function)
 
 
 def leaf(function: Callable[..., Any]) -> Any:
@@ -66,7 +76,54 @@ def leaf(function: Callable[..., Any]) -> Any:
     two dozen arrays cost as much as drawing a few words, and so does handing them over.  A leaf takes its arrays for
     granted, cannot make any, and becomes a part of the kernel that calls it.
     """
-    return numba.njit(nogil=True, error_model="numpy", _nrt=False, forceinline=True)(function)
+    return numba.njit(**_COMMON, **_ONLY_A_PART, _nrt=False, forceinline=True)(function)
+
+
+class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code that a kernel takes in: neither optimised by itself nor turned into instructions."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):  # type: ignore[misc]
+    """numba's own last step, which makes a function ready to be called, without that."""
+
+    _name = "part_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = library = PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        result = state["cr"]
+        module, name = result.fndesc.lookup_module(), result.fndesc.qualname
+        entry = _dynfunc.make_function(module, name, "a part of kernels", 0, result.env, (library,))
+        state.targetctx.insert_user_function(entry, result.fndesc, [library])
+        state.reload_init.extend(library._reload_init)
+        state["cr"] = result._replace(cfunc=entry)
+        return True
+
+
+class PartCompiler(CompilerBase):  # type: ignore[misc]
+    def define_pipelines(self) -> list[Any]:
+        passes = PassManager("part")
+        for some in (
+            Passes.define_untyped_pipeline,
+            Passes.define_typed_pipeline,
+            Passes.define_nopython_lowering_pipeline,
+        ):
+            passes.passes.extend(some(self.state).passes)
+        passes.passes = [(PartLowering, why) if one is NativeLowering else (one, why) for one, why in passes.passes]
+        passes.finalize()
+        return [passes]
+
+
+_COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # C never calls a kernel
+_ONLY_A_PART = {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
 
 
 def _check_files(compiled: Any) -> None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Engine
-from dovetail.models.constraints import Constraint
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1, IBM1Stage
 from dovetail.models.jumps.distance import JumpFactor, JumpOptions
@@ -27,6 +26,9 @@ from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
+
+if TYPE_CHECKING:
+    from dovetail.models.constraints import Constraint
 
 
 @dataclass(frozen=True)

@@ -1,76 +1,42 @@
-"""Viterbi and max-marginals of the position-keeping HMM over the cells that are still live.
-
-A *cell* is a pair (target position j, row r): row 0 is NULL, row r > 0 the source word r - 1.  NULL keeps the position,
-so NULL at j is one cell for each position p it may be taken from (p = 0: before the first link).  Exact decoding of the
-fertility HMM strikes out cell after cell; what is left is listed column by column, in arrays whose entry 0 counts.
-"""
+"""Viterbi and max-marginals of the position-keeping HMM over the cells that are still live."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.exact_fertility.records import Chain
 
 
 @kernel
-def list_live(live_link, live_null, links, nulls, active):
-    """List the live cells: `links[j, 1:1 + links[j, 0]]` are column j's rows, `nulls` the positions that NULL may keep.
-
-    `active[j]` holds the positions that can be reached before column j: those of a link or a NULL at j - 1.
-    """
-    J, R = live_link.shape
-    active[0, 0] = 1
-    active[0, 1] = 0
-    for j in range(J):
-        n_links = 0
-        n_nulls = 0
-        n_active = 0
-        for r in range(R):
-            reached = False
-            if live_link[j, r]:
-                n_links += 1
-                links[j, n_links] = r
-                reached = True
-            if live_null[j, r]:
-                n_nulls += 1
-                nulls[j, n_nulls] = r
-                reached = True
-            if reached:
-                n_active += 1
-                active[j + 1, n_active] = r
-        links[j, 0] = n_links
-        nulls[j, 0] = n_nulls
-        active[j + 1, 0] = n_active
-
-
-@kernel
-def chain_scores(emission, transition, share, runs):
-    """What the rows leave to the chain: `chain` (J, R) for a NULL or a link that jumps, `stay` for one to the same row.
-
-    Without `runs` every link is taken for a jump.
-    """
+def chain_scores(problem, price):
+    """What the rows leave to the chain; without `runs` every link is taken for a jump."""
+    emission, transition = problem.emission, problem.transition
     J, R = emission.shape
-    chain = np.empty((J, R))
+    score = np.empty((J, R))
     stay = np.full((J, R), -np.inf)
     for j in range(J):
         for r in range(R):
-            chain[j, r] = emission[j, r] - share[0, j, r]
-        for r in range(1, R if runs else 0):
-            stay[j, r] = emission[j, r] - share[1, j, r] + transition[r, r - 1]
-    return chain, stay
+            score[j, r] = emission[j, r] - price[0, j, r]
+        for r in range(1, R if problem.runs else 0):
+            stay[j, r] = emission[j, r] - price[1, j, r] + transition[r, r - 1]
+    return Chain(score, stay, problem.jump, problem.jump_to, problem.log_null)
 
 
 @kernel
-def forward(chain, stay, jump, log_null, links, nulls, active, enter, delta):
+def forward(chain, lists, trellis):
     """Best score of every prefix, and of the best whole path (Vogel et al. 1996; NULLs as in Och and Ney 2003).
 
-    enter[j, r]     = chain[j, r] + max over p of delta[j, p] + jump[p, r - 1]                  (a link that jumps to r at j)
+    enter[j, r]     = score[j, r] + max over p of delta[j, p] + jump[p, r - 1]                  (a link that jumps to r at j)
     delta[j + 1, p] = max(enter[j, p], delta[j, p] + stay[j, p],                                (position p after j)
-                          delta[j, p] + log_null + chain[j, 0])
+                          delta[j, p] + log_null + score[j, 0])
 
     Only live cells are read.  Returns max over p of delta[J, p].  O(I^2 J).
     """
-    J, R = chain.shape
+    score, stay, jump = chain.score, chain.stay, chain.jump
+    links, nulls, active = lists.links, lists.nulls, lists.active
+    enter, delta = trellis.enter, trellis.delta
+    J, R = score.shape
     I = R - 1
     reach = np.empty(I)
     delta[0, :] = -np.inf
@@ -93,7 +59,7 @@ def forward(chain, stay, jump, log_null, links, nulls, active, enter, delta):
                     reach[i] = x if x > reach[i] else reach[i]
             for k in range(1, n_links + 1):
                 r = links[j, k]
-                enter[j, r] = reach[r - 1] + chain[j, r]
+                enter[j, r] = reach[r - 1] + score[j, r]
                 after[r] = max(enter[j, r], before[r] + stay[j, r])
         else:
             for k in range(1, n_links + 1):
@@ -103,9 +69,9 @@ def forward(chain, stay, jump, log_null, links, nulls, active, enter, delta):
                     p = active[j, q]
                     x = before[p] + jump[p, r - 1]
                     best = x if x > best else best
-                enter[j, r] = best + chain[j, r]
+                enter[j, r] = best + score[j, r]
                 after[r] = max(enter[j, r], before[r] + stay[j, r])
-        null = log_null + chain[j, 0]
+        null = chain.log_null + score[j, 0]
         for k in range(1, nulls[j, 0] + 1):
             p = nulls[j, k]
             x = before[p] + null
@@ -117,18 +83,21 @@ def forward(chain, stay, jump, log_null, links, nulls, active, enter, delta):
 
 
 @kernel
-def best_path(chain, stay, jump, log_null, live_link, live_null, active, delta, path):
+def best_path(chain, node, lists, trellis, path):
     """Trace back one best path of `forward` into `path` (J,), the row of each target word.
 
     Arguments of the maxima are found again here, along one path only, instead of being stored for all of them.
     """
-    J = chain.shape[0]
+    score, stay, jump = chain.score, chain.stay, chain.jump
+    live_link, live_null = node.live_link, node.live_null
+    active, delta = lists.active, trellis.delta
+    J = score.shape[0]
     p = active[J, 1]
     for k in range(1, active[J, 0] + 1):
         if delta[J, active[J, k]] > delta[J, p]:
             p = active[J, k]
     for j in range(J - 1, -1, -1):
-        if live_null[j, p] and delta[j, p] + (log_null + chain[j, 0]) >= delta[j + 1, p]:
+        if live_null[j, p] and delta[j, p] + (chain.log_null + score[j, 0]) >= delta[j + 1, p]:
             path[j] = 0
             continue
         path[j] = p
@@ -145,14 +114,17 @@ def best_path(chain, stay, jump, log_null, live_link, live_null, active, delta, 
 
 
 @kernel
-def backward(chain, stay, jump_to, log_null, links, nulls, active, beta):
+def backward(chain, lists, trellis):
     """Best score of every suffix: `beta[j, p]` for columns j, j + 1, ... when the position before j is p.
 
     `jump_to` (I, I + 1) is `jump` transposed.  The best path through a link that jumps is enter[j, r] + beta[j + 1, r],
     through a link to the same row again delta[j, r] + stay[j, r] + beta[j + 1, r], through NULL at j from p
-    delta[j, p] + log_null + chain[j, 0] + beta[j + 1, p].
+    delta[j, p] + log_null + score[j, 0] + beta[j + 1, p].
     """
-    J, R = chain.shape
+    score, stay, jump_to = chain.score, chain.stay, chain.jump_to
+    links, nulls, active = lists.links, lists.nulls, lists.active
+    beta = trellis.beta
+    J, R = score.shape
     beta[J, :] = 0.0
     for j in range(J - 1, -1, -1):
         before = beta[j]
@@ -161,7 +133,7 @@ def backward(chain, stay, jump_to, log_null, links, nulls, active, beta):
         dense = 3 * active[j, 0] > R
         for k in range(1, links[j, 0] + 1):
             r = links[j, k]
-            end = after[r] + chain[j, r]
+            end = after[r] + score[j, r]
             row = jump_to[r - 1]
             if dense:
                 for p in range(R):
@@ -176,7 +148,7 @@ def backward(chain, stay, jump_to, log_null, links, nulls, active, beta):
             r = links[j, k]
             x = after[r] + stay[j, r]
             before[r] = x if x > before[r] else before[r]
-        null = log_null + chain[j, 0]
+        null = chain.log_null + score[j, 0]
         for k in range(1, nulls[j, 0] + 1):
             p = nulls[j, k]
             x = after[p] + null

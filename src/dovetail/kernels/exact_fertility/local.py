@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 from dovetail.kernels.exact_fertility.score import alignment_score
 
 # Local search stands on forbidden terms as on very bad ones, so that it can walk out of them.
@@ -13,20 +13,22 @@ _GAIN = 1e-9
 _ROUNDS = 20
 
 
-@kernel
+@leaf
 def _at_least(x):
     return x if x > _WORST else _WORST
 
 
 @kernel
-def climb(path, emission, transition, log_null, fertility, links, nulls, counts):
+def climb(problem, lists, path, counts):
     """Improve `path` in place: each target word in turn goes to its best live row, until none moves.
 
     A move changes one emission, the transitions around j and two counts: O(1) for each row tried.  Returns the score, taken
-    anew from the potentials.
+    anew from the potentials; `counts` (R,) are the path's.
     """
+    emission, transition, fertility = problem.emission, problem.transition, problem.fertility
+    links, nulls = lists.links, lists.nulls
     J = emission.shape[0]
-    alignment_score(path, emission, transition, log_null, fertility, counts)
+    alignment_score(problem, path, counts)
     following = np.empty(J, np.int32)  # row of the next link, 0 if none follows
     for _ in range(_ROUNDS):
         moved = False
@@ -49,7 +51,7 @@ def climb(path, emission, transition, log_null, fertility, links, nulls, counts)
                     continue
                 c = counts[r] if k < 0 else counts[r] + 1
                 gain = _at_least(emission[j, r]) + _at_least(fertility[r, c]) - _at_least(fertility[r, c - 1])
-                gain += _at_least(log_null if r == 0 else transition[p, r - 1])
+                gain += _at_least(problem.log_null if r == 0 else transition[p, r - 1])
                 if n > 0:
                     gain += _at_least(transition[r if r > 0 else p, n - 1])
                 if k < 0:
@@ -66,4 +68,4 @@ def climb(path, emission, transition, log_null, fertility, links, nulls, counts)
                 p = best
         if not moved:
             break
-    return alignment_score(path, emission, transition, log_null, fertility, counts)
+    return alignment_score(problem, path, counts)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel
+from dovetail.kernels.exact_fertility.records import Node, Problem
 
 
 @kernel
 def lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fertility):
     """Transpose, stack and check the arguments of `fertility_map`; an empty `log_null_fertility` means none.
 
-    Returns emission (J, R), one row of it for each target word; transition_to (I, R), the transitions transposed;
-    fertility (R, J + 1), NULL first; low and high (R,), the counts that are allowed;
-    live_link and live_null (J, R), 1 for a cell that may be used: -inf never comes back after this door; share (2, J, R),
-    zeros; and which argument, from 1, holds a NaN or +inf (0: none does).
+    Returns the problem, without runs; the node of all alignments, whose prices are zeros and whose cells are live unless
+    their emission is -inf: that never comes back after this door; and which argument, from 1, holds a NaN or +inf (0: none
+    does).
     """
     R, J = log_emission.shape
     I = R - 1
     flaw = 0
+    first = 1
     fertility = np.zeros((R, J + 1))
     if len(log_null_fertility) > 0:
+        first = 0
         for c in range(J + 1):
             fertility[0, c] = log_null_fertility[c]
             if not log_null_fertility[c] < np.inf:
@@ -51,21 +53,21 @@ def lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fert
                     live_link[j, r] = 1
                 elif log_null > -np.inf:
                     live_null[j, :] = 1
-    low = np.zeros(R, np.int32)
-    high = np.full(R, J, np.int32)
-    share = np.zeros((2, J, R))
-    return emission, transition_to, fertility, low, high, live_link, live_null, share, flaw
+    problem = Problem(emission, log_transition, log_transition, transition_to, log_null, fertility, first, False)
+    whole = Node(np.zeros(R, np.int32), np.full(R, J, np.int32), live_link, live_null, np.zeros((2, J, R)))
+    return problem, whole, flaw
 
 
 @kernel
-def split(transition):
-    """The transitions without those from a row to itself: jump (R, I) and jump_to (I, R), its transpose."""
-    R, I = transition.shape
+def split(problem):
+    """The same problem with runs: the jumps without the transitions from a row to itself."""
+    R, I = problem.transition.shape
     jump = np.empty((R, I))
     jump_to = np.empty((I, R))
     for p in range(R):
         for i in range(I):
-            jump[p, i] = jump_to[i, p] = transition[p, i]
+            jump[p, i] = jump_to[i, p] = problem.transition[p, i]
         if p > 0:
             jump[p, p - 1] = jump_to[p - 1, p] = -np.inf
-    return jump, jump_to
+    emission, transition, fertility = problem.emission, problem.transition, problem.fertility
+    return Problem(emission, transition, jump, jump_to, problem.log_null, fertility, problem.first, True)

@@ -8,8 +8,9 @@ from dovetail.kernels import kernel
 
 
 @kernel
-def alignment_score(path, emission, transition, log_null, fertility, counts):
+def alignment_score(problem, path, counts):
     """The objective (Quirk 2013, equation 1, as a logarithm) of `path` (J,), rows; fills `counts` (R,) on the way."""
+    emission, transition, fertility = problem.emission, problem.transition, problem.fertility
     J, R = emission.shape
     counts[:] = 0
     score = 0.0
@@ -19,7 +20,7 @@ def alignment_score(path, emission, transition, log_null, fertility, counts):
         counts[r] += 1
         score += emission[j, r]
         if r == 0:
-            score += log_null
+            score += problem.log_null
         else:
             score += transition[position, r - 1]
             position = r

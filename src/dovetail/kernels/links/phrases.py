@@ -50,7 +50,9 @@ def extract(source, target, I, J, longest):
                     if n == room:
                         room *= 2
                         larger = np.empty((room, 4), np.int32)
-                        larger[:n] = found
+                        for k in range(n):
+                            for side in range(4):
+                                larger[k, side] = found[k, side]
                         found = larger
                     found[n, 0], found[n, 1], found[n, 2], found[n, 3] = first, last, left, right
                     n += 1

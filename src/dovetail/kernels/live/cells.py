@@ -125,7 +125,8 @@ def carry_over(old_start, old_column, old, start, column, new):
 @kernel
 def _grown(values, room):
     larger = np.empty(room, values.dtype)
-    larger[: len(values)] = values
+    for k in range(len(values)):  # `larger[:n] = values` would compile numba's strings for a message about shapes
+        larger[k] = values[k]
     return larger
 
 

@@ -1,0 +1,108 @@
+"""The dual decomposition of Quirk (2013) as the paper has it: plain subgradient steps, rows that use exactly J cells."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.kernels import kernel
+from dovetail.kernels.exact_fertility.chain import best_path, chain_scores, forward
+from dovetail.kernels.exact_fertility.lists import list_live, new_lists
+from dovetail.kernels.exact_fertility.records import Trellis
+from dovetail.kernels.exact_fertility.rows import sort_cells
+from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, copy_path
+
+_RATE = 1.0
+
+
+class Descent(NamedTuple):
+    """What one call hands to the next, so that a descent in pieces takes the same steps as one in a single call."""
+
+    bound: float  # least dual so far
+    last: float  # dual of the last iteration
+    rises: int  # iterations whose dual was higher than the one before
+
+
+@kernel
+def subgradient(problem, node, known, descent, iterations):
+    """At most `iterations` of Figure 1, from the node's prices, in place.
+
+    The chain scores cell (r, j) with emission - price, the rows with price (the paper's half emission - u), NULL is a row
+    too.  Every path is scored; `known.path` keeps the best.  The step is 1 / (1 + times the dual rose), as in Rush and
+    Collins (2012), section 5.2.  Stops when the least bound meets the best score.
+
+    Returns the descent so far, the score and the iterations used.
+    """
+    emission, price = problem.emission, node.price
+    J, R = emission.shape
+    lists = new_lists(J, R)
+    list_live(node, lists)
+    trellis = Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
+    chain = chain_scores(problem, price)
+    counts = np.empty(R, np.int32)
+    path = np.zeros(J, np.int32)
+    picked = np.empty((J, R), np.uint8)
+    score = known.score
+    bound, last, rises = descent
+    used = 0
+    while used < iterations:
+        used += 1
+        dual = forward(chain, lists, trellis)
+        dual += best_rows(problem.fertility, price, lists.cells, picked)
+        bound = min(bound, dual)
+        if not dual > -np.inf:
+            break
+        best_path(chain, node, lists, trellis, path)
+        reached = alignment_score(problem, path, counts)
+        if reached > score:
+            score = reached
+            copy_path(path, known.path)
+        if not bound > aim_above(score, known.tolerance):
+            break
+        if dual > last:
+            rises += 1
+        last = dual
+        step = _RATE / (1.0 + rises)
+        for r in range(R):
+            for k in range(1, lists.cells[r, 0] + 1):
+                j = lists.cells[r, k]
+                price[0, j, r] += step * ((path[j] == r) - picked[j, r])
+                chain.score[j, r] = emission[j, r] - price[0, j, r]
+    return Descent(bound, last, rises), score, used
+
+
+@kernel
+def best_rows(fertility, price, cells, picked):
+    """The best rows that take exactly J cells in all (Figure 2 and the refinement below it), marked in `picked` (J, R).
+
+    With g_r(c) the sum of row r's c highest prices plus fertility[r, c]:
+    best[r, n] = max over c of best[r - 1, n - c] + g_r(c).
+    Returns best[R, J], -inf if J cells can't be had.  O(R J^2).
+    """
+    R = cells.shape[0]
+    J = picked.shape[0]
+    best = np.full((R + 1, J + 1), -np.inf)
+    chosen = np.zeros((R, J + 1), np.int32)
+    best[0, 0] = 0.0
+    picked[:, :] = 0
+    for r in range(R):
+        sort_cells(price, cells, r)
+        row = cells[r]
+        total = 0.0
+        for c in range(row[0] + 1):
+            if c > 0:
+                total += price[0, row[c], r]
+            value = total + fertility[r, c]
+            for n in range(c, J + 1):
+                x = best[r, n - c] + value
+                if x > best[r + 1, n]:
+                    best[r + 1, n] = x
+                    chosen[r, n] = c
+    if best[R, J] > -np.inf:
+        n = J
+        for r in range(R - 1, -1, -1):
+            for k in range(1, chosen[r, n] + 1):
+                picked[cells[r, k], r] = 1
+            n -= chosen[r, n]
+    return best[R, J]

@@ -1,0 +1,32 @@
+"""The best alignment with fertility by the 40 subgradient steps of Quirk (2013): `fertility_map(method="subgradient")`."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from dovetail.decoding.fertility import Budget
+from dovetail.kernels.exact_fertility.records import Incumbent, Node, Problem
+from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
+from dovetail.kernels.laboratory.subgradient import Descent, subgradient
+
+_ITERATIONS = 40
+
+
+def solve(problem: Problem, whole: Node, path: np.ndarray, budget: Budget) -> tuple[float, float, int]:
+    """The paper's algorithm: the best alignment into `path`; returns its score, the least bound and the iterations used."""
+    iterations = budget.iterations or _ITERATIONS
+    whole.price[0] = np.where(problem.emission > -math.inf, 0.5 * problem.emission, 0.0)
+    known = Incumbent(path, -math.inf, budget.tolerance)
+    descent, used = Descent(math.inf, math.inf, 0), 0
+    piece = iterations if budget.deadline == math.inf else 1
+    while used < iterations and not (used > 0 and time.perf_counter() >= budget.deadline):
+        descent, score, n = subgradient(problem, whole, known, descent, min(piece, iterations - used))
+        known = known._replace(score=score)
+        used += n
+        if not descent.bound > aim_above(score, budget.tolerance):
+            break
+    # Not the last `score`: if every path so far was forbidden, `path` is still all NULL, which may be allowed.
+    return alignment_score(problem, path, np.empty(len(problem.fertility), np.int32)), descent.bound, used
