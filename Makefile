@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes load clean
+.PHONY: demo test lint types contract docs format same-bytes wheel wheel-test test-versions test-long load clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -34,12 +34,31 @@ same-bytes: $(VENV)/ready-test
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
 
+# One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
+wheel: $(VENV)/ready
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# The wheel in an environment with nothing else in it, far from the tree.
+wheel-test: wheel
+	$(BIN)/python tests/wheel.py dist
+
+# Every Python on this machine, with the lowest and the newest numba that it takes; tells which were not there.
+test-versions: wheel
+	$(BIN)/python tests/versions.py dist
+
+# All that is too long for every day.  Add to it by a line of its own: `test-long: my-target`.
+test-long: wheel-test
+test-long: test-versions
+test-long: same-bytes
+test-long: load
+
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
 
 $(VENV)/ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -17,6 +17,8 @@ from typing import Any
 import click
 
 import dovetail
+import dovetail.decoding as decoding_room
+import dovetail.uses as uses_room
 from dovetail.cli import COMMANDS
 from dovetail.cli import dovetail as program
 from dovetail.cli.options import Names
@@ -229,7 +231,8 @@ def python(arguments: Sequence[str] = ()) -> str:
     for title, names in groups.items():
         if names:
             parts += [f"## {title}", INTRODUCTIONS.get(title, ""), *(_entry(name) for name in names)]
-    return "\n\n".join([*parts, "## Exact decoding on arrays", *decoding()])
+    parts += ["## Exact decoding on arrays", *decoding(), "## What people do with links", *uses()]
+    return "\n\n".join(parts)
 
 
 def _entry(name: str) -> str:
@@ -252,18 +255,18 @@ def _documented(path: str, value: Any) -> str:
 
 
 def decoding() -> list[str]:
-    """The functions of dovetail.decoding that take arrays, and what they return, as far as they exist."""
+    """The functions of dovetail.decoding that take arrays, and what they return."""
+    return [_documented(f"dovetail.decoding.{name}", getattr(decoding_room, name)) for name in decoding_room.__all__]
+
+
+def uses() -> list[str]:
+    """What the modules of dovetail.uses offer: their public functions, and classes that have something to say."""
     parts = []
-    for module in ("fertility_map", "bidirectional_map"):
-        home = f"dovetail.decoding.{module}"
-        try:
-            found = vars(import_module(home))
-        except ModuleNotFoundError:
-            continue
-        for name, value in found.items():
-            public = not name.startswith("_") and getattr(value, "__module__", None) == home
-            if public and name.lower().replace("_", "") == module.replace("_", ""):
-                parts.append(_documented(f"{home}.{name}", value))
+    for module in sorted(found.name for found in pkgutil.iter_modules(uses_room.__path__, "dovetail.uses.")):
+        for name, value in vars(import_module(module)).items():
+            own = getattr(value, "__module__", None) == module and not name.startswith("_")
+            if own and (inspect.isfunction(value) or inspect.isclass(value)) and inspect.getdoc(value):
+                parts.append(_documented(f"{module}.{name}", value))
     return parts
 
 

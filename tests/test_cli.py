@@ -232,6 +232,38 @@ def test_the_threshold_is_a_knob_between_recall_and_precision(dovetail, bitext, 
     assert len(option.out.split()) == numbers[2]
 
 
+@pytest.mark.parametrize(
+    ("options", "least"), [(("--threshold", 0.9), 0.9), (("--threshold", 0.9, "--grow", 0.2), 0.2)]
+)
+def test_no_link_lies_under_the_threshold_or_the_lesser_limit_of_growing(dovetail, bitext, options, least):
+    lines = dovetail("align", *bitext, *options, "--probabilities").lines
+    probabilities = [float(link.partition(":")[2]) for line in lines for link in line.split()]
+    assert probabilities
+    assert min(probabilities) >= least
+    assert (min(probabilities) < 0.9) == (least == 0.2)
+
+
+def test_a_threshold_of_one_keeps_nothing_that_is_less(dovetail, bitext):
+    lines = dovetail("align", *bitext, "--threshold", 1, "--probabilities").lines
+    assert all(float(link.partition(":")[2]) == 1 for line in lines for link in line.split())
+
+
+def test_development_gold_says_what_it_chose(dovetail, bitext, tmp_path):
+    gold = tmp_path / "dev.gold"
+    gold.write_text("".join((files("dovetail") / "data" / "demo.gold").read_text().splitlines(True)[:20]))
+    said = dovetail("align", *bitext, *PLAIN, "--development-gold", gold).err
+    found = re.search(
+        r"^development gold chose: --threshold ([\d.]+) --grow ([\d.]+) \(AER [\d.]+\)$", said, re.MULTILINE
+    )
+    assert found, said
+    again = dovetail("align", *bitext, *PLAIN, "--development-gold", gold, "--threshold", 0.7)
+    assert "chose" not in again.err
+    gold.write_text("\n\n")
+    blank = dovetail("align", *bitext, *PLAIN, "--development-gold", gold)
+    assert blank.status == 2
+    assert "no sure gold links" in blank.err
+
+
 def test_options_reach_the_recipe(dovetail, bitext):
     plain, fewer, dashed, smoothed = (
         dovetail(
@@ -631,7 +663,114 @@ def test_kernels_that_cannot_be_cached_are_compiled_anew(bitext, tmp_path):
     environment = {"PYTHONPATH": str(tmp_path), **dict.fromkeys(places, nowhere)}
     result = command("align", *bitext, env=environment)
     assert result.lines == command("align", *bitext).lines
-    assert "compiling" in result.err
+    assert result.err.count("Compiling kernels") == 1
+    assert re.search(r"^compiled \d+ kernels in [\d.]+ s, once$", result.err, re.MULTILINE)
+    assert "ompil" not in command("align", *bitext, "--quiet", env=environment).err
+
+
+@pytest.mark.slow
+def test_after_warming_nothing_is_left_to_compile(bitext, tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    assert re.match(r"ibm1: [1-9]\d* kernels compiled", command("warm", "ibm1", env=environment).err)
+    assert command("warm", "ibm1", env=environment).err.startswith("ibm1: 0 kernels compiled")
+    result = command("align", *bitext, "--recipe", "ibm1", env=environment)
+    assert len(result.lines) == PAIRS
+    assert "ompil" not in result.err
+
+
+def test_warming_takes_names_of_recipes_or_all(dovetail):
+    assert dovetail("warm", "nonsense").status == 2
+    assert dovetail("warm", "ibm1", "--all").status == 2
+
+
+def test_the_demo_can_be_copied_but_never_over_files(dovetail, tmp_path):
+    place = tmp_path / "a" / "new"
+    assert dovetail("demo", "--copy", place).status == 0
+    assert {path.name for path in place.iterdir()} == {"demo.en", "demo.fr", "demo.gold"}
+    assert (place / "demo.gold").read_bytes() == (files("dovetail") / "data" / "demo.gold").read_bytes()
+    (place / "demo.en").write_text("mine")
+    refused = dovetail("demo", "--copy", place)
+    assert refused.status == 2
+    assert "demo.en: this file is there already" in refused.err
+    assert (place / "demo.en").read_text() == "mine"
+    assert dovetail("demo", "--copy", place / "demo.en" / "below").status == 2
+
+
+SHELL = " ".join(f"'{word}'" for word in COMMAND)
+shell_only = pytest.mark.skipif(os.name == "nt", reason="needs a Unix shell")
+
+
+def in_shell(line, **environment):
+    done = subprocess.run(
+        ["sh", "-c", line], capture_output=True, text=True, timeout=300, env={**os.environ, **environment}
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+@shell_only
+def test_closed_streams_are_told_of_or_not_missed(bitext, tmp_path):
+    expected = command("align", *bitext, *PLAIN).out
+    words = f"{SHELL} align {bitext[0]} {bitext[1]} {' '.join(PLAIN)}"
+    assert in_shell(f"{words} <&-").out == expected
+    assert in_shell(f"{words} 2>&-")[:2] == (0, expected)
+    closed = in_shell(f"{words} >&-")
+    assert (closed.status, closed.err) == (2, "dovetail: standard output is closed. Name a file: -o FILE.\n")
+    assert in_shell(f"{words} -o {tmp_path}/links >&- 2>&- <&-").status == 0
+    assert (tmp_path / "links").read_text() == expected
+    closed = in_shell(f"{SHELL} align - {bitext[1]} <&-")
+    assert (closed.status, closed.err) == (2, "dovetail: standard input: it is closed. Name a file.\n")
+
+
+@shell_only
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_told_with_the_name_of_the_file(bitext):
+    words = f"{SHELL} align {bitext[0]} {bitext[1]} {' '.join(PLAIN)} --quiet"
+    for line, name in ((f"{words} -o /dev/full", "/dev/full"), (f"{words} > /dev/full", "standard output")):
+        result = in_shell(line)
+        assert (result.status, result.err.startswith(f"dovetail: {name}: No space")) == (1, True), result
+
+
+@shell_only
+def test_a_locale_without_letters_does_no_harm(bitext, model):
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = f"{SHELL} show {bitext[0]} {bitext[1]} --load {model} --pair 3"
+    result = in_shell(words, **plain)
+    assert result.status == 0, result.err
+    assert result.out == in_shell(words, LC_ALL="C.UTF-8").out
+
+
+def test_what_is_nested_too_deeply_is_told_in_one_line(dovetail, bitext, tmp_path):
+    (tmp_path / "deep").write_text("[" * 100_000 + "]" * 100_000)
+    result = dovetail("align", *bitext, "--recipe", "hmm-bijective", "--constraints", tmp_path / "deep")
+    assert result.status == 2
+    assert len(result.err.splitlines()) == 1
+    assert "nested too deeply" in result.err
+
+
+def test_a_slip_is_answered_with_one_mark(dovetail):
+    message = dovetail("align", "a", "b", "--recpe", "x").err
+    assert "--recipe" in message
+    assert "?." not in message
+    assert "?)." not in message
+
+
+@shell_only
+@pytest.mark.parametrize("delay", [0.0, 0.02, 0.05, 0.1])
+def test_an_early_interruption_leaves_no_traceback(delay):
+    """From the first line of ours on; before, the interpreter is nobody's."""
+    code = "import sys; from dovetail.__main__ import main; sys.stdout.write('x'); sys.stdout.flush(); main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stdout.read(1) == b"x"
+    time.sleep(0.01 + delay)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode in (130, -signal.SIGINT)
+    assert b"Traceback" not in err
 
 
 def test_a_cache_directory_that_cannot_exist_does_no_harm(bitext):
@@ -724,11 +863,11 @@ def test_perfect_links_score_perfectly_in_any_form_of_gold(dovetail, tmp_path):
 GOOD_LINKS, ONE_BASED = "0-0 1-1\n" * 12, "1-1 2-2\n" * 12
 BAD_SCORES = {
     "fewer pairs than gold": ("0-0\n", "0-0\n0-0\n", (), ["links", "1 pairs", "2 pairs in", "gold", "--skip"]),
-    "more pairs than gold": ("0-0\n0-0\n0-0\n", "0-0\n0-0\n", (), ["links", "3 pairs", "2 pairs in", "gold"]),
+    "links that count from 1": ("1-1 2-2\n" * 10, "0-0 1-1\n" * 10, (), ["links", "count from 1", "subtract 1", "AER"]),
     "gold counted from 1": (GOOD_LINKS, ONE_BASED, (), ["gold, line 1", "count from 1", "subtract 1"]),
     "gold outside its sentence": ("0-0\n0-0\n", "0-0\n0-9\n", ("--text",), ["gold, line 2", "0-9", "outside"]),
     "gold counted from 1, and sentences": ("0-0\n", "1-1 2-2\n", ("--text",), ["gold, line 1", "count from 1"]),
-    "gold of fewer pairs than sentences": ("0-0\n", "0-0\n", ("--text", 2), ["gold, line 1", "1 pair", "2"]),
+    "gold of more pairs than sentences": ("0-0\n" * 3, "0-0\n" * 3, ("--text", 2), ["gold, line 3", "3 pairs", "2"]),
     "gold that is text": ("0-0\n", "the house\n", (), ["gold, line 1", "gold links"]),
     "links that are text": ("the house\n", "0-0\n", (), ["links, line 1", "format"]),
     "a link that is none": ("0-0\n0-x\n", "0-0\n0-0\n", (), ["links, line 2", "'0-x'"]),
@@ -753,6 +892,72 @@ def test_evaluate_refuses_in_one_line(dovetail, tmp_path, what):
     assert len(result.err.splitlines()) == 1
     for word in words:
         assert word in result.err
+
+
+def test_raw_text_goes_through_every_command(dovetail, texts, tmp_path):
+    """Aligned with a tokenizer, looked at with the same; the other side may have another."""
+    raw = [re.sub(r" ([.,?!])", r"\1", (texts / f"a.{side}").read_text("utf-8")) for side in ("en", "fr")]
+    sides = two_files(tmp_path, *raw)
+    links, gold = tmp_path / "links", tmp_path / "gold"
+    assert "as in '" in dovetail("align", *sides, *PLAIN, "-o", links).err
+    for tokenizer in ("unicode", "unicode,whitespace"):
+        cut = "--tokenizer", tokenizer
+        aligned = dovetail("align", *sides, *PLAIN, *cut, "-o", links)
+        assert aligned.status == 0
+        assert aligned.err.count("as in '") == (tokenizer != "unicode")
+        gold.write_text(links.read_text())
+        assert dovetail("evaluate", links, gold, "--text", *sides, *cut).out.startswith("AER 0.00")
+        for name in ("phrases", "describe", "show"):
+            result = dovetail(name, *sides, "--links", links, *cut, *(("--gold", gold) if name != "show" else ()))
+            assert result.status == 0, result.err
+        result = dovetail("describe", *sides, "--links", links)
+        assert (result.status, "lies outside" in result.err) == (2, True)
+    assert dovetail("align", *sides, "--tokenizer", "unicode,magic").status == 2
+
+
+def test_a_column_of_numbers_is_not_aligned_as_text(dovetail, bitext, tmp_path):
+    sides = [side.read_text("utf-8").splitlines() for side in bitext]
+    rows = [f"{n}\t{a}\t{b}\n" for n, (a, b) in enumerate(zip(*sides, strict=True))]
+    (tmp_path / "text.tsv").write_text("".join(rows), "utf-8")
+    refused = dovetail("align", tmp_path / "text.tsv", *PLAIN)
+    assert refused.status == 2
+    assert "--columns 2,3" in refused.err
+    chosen = dovetail("align", tmp_path / "text.tsv", *PLAIN, "--columns", "2,3")
+    assert chosen.lines == dovetail("align", *bitext, *PLAIN).lines
+    for wrong in ("2", "2,2", "0,1", "a,b", "1,2,3"):
+        assert dovetail("align", tmp_path / "text.tsv", "--columns", wrong).status == 2
+
+
+def test_gold_of_some_pairs_is_scored_on_those(dovetail, texts, scored, tmp_path):
+    """The first 60 of 120, as lines that end early, as blank lines and as numbered lines: the same score."""
+    whole = scored / "whole"
+    assert dovetail("align", texts / "a.en", texts / "a.fr", *PLAIN, "-o", whole).status == 0
+    lines = (texts / "a.gold").read_text().splitlines()[:60]
+    (tmp_path / "links").write_text("".join(line for line in whole.read_text().splitlines(keepends=True)[:60]))
+    (tmp_path / "first").write_text("".join(f"{line}\n" for line in lines))
+    (tmp_path / "blank").write_text("".join(f"{line}\n" for line in lines) + "\n" * 60)
+    (tmp_path / "numbered").write_text("".join(f"{n}\t{line}\n" for n, line in enumerate(lines, 1)))
+    expected = dovetail("evaluate", tmp_path / "links", tmp_path / "first")
+    assert expected.err == ""
+    described = set()
+    for name in ("first", "blank", "numbered"):
+        result = dovetail("evaluate", whole, tmp_path / name)
+        assert result.out == expected.out
+        assert "60 of 120 pairs: those are scored" in result.err
+        text = texts / "a.en", texts / "a.fr", "--links", whole, "--gold", tmp_path / name
+        described.add("\n".join(dovetail("describe", *text).lines[-2:]))
+        assert dovetail("phrases", *text).lines == dovetail("phrases", *text[:-1], tmp_path / "blank").lines
+    assert len(described) == 1
+    assert "60 pairs" in described.pop()
+
+
+def test_few_links_that_seem_to_count_from_1_are_scored_with_a_warning(dovetail, tmp_path):
+    (tmp_path / "gold").write_text("0-0 1-1\n")
+    for links, warned in (("1-1 2-2\n", True), ("0-0 1-1\n", False), ("1-1\n", False)):
+        (tmp_path / "links").write_text(links)
+        result = dovetail("evaluate", tmp_path / "links", tmp_path / "gold")
+        assert result.status == 0
+        assert ("count from 1?" in result.err) == warned
 
 
 def test_evaluate_with_sentences_accepts_what_lies_within_them(dovetail, texts, scored, tmp_path):

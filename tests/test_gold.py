@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold, gold_formats, read_gold
 from dovetail.errors import InputError
+from dovetail.evaluation import evaluate, statistics
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -33,7 +36,59 @@ def test_sure_and_possible_links_of_a_line(tmp_path):
     assert gold.target.tolist() == [0, 3, 1, 1]
     assert gold.sure.tolist() == [True, False, False, True]
     assert (gold.source.dtype, gold.target.dtype, gold.sure.dtype) == (np.int32, np.int32, bool)
-    assert repr(gold) == "<Gold: 3 pairs, 2 sure links, 4 possible>"
+    assert gold.annotated.tolist() == [True, False, True]
+    assert repr(gold) == "<Gold: 2 of 3 pairs, 2 sure links, 4 possible>"
+
+
+def test_some_pairs_by_their_numbers(tmp_path):
+    gold = read(tmp_path, "4\t0-1 2?0\n2\t1-0\n3\t\n")
+    assert [pair.possible for pair in gold] == [set(), {(1, 0)}, set(), {(0, 1), (2, 0)}]
+    assert gold[3].sure == {(0, 1)}
+    assert gold.annotated.tolist() == [False, True, True, True]  # the third was looked at, and has no links
+    longer = read(tmp_path, "4\t0-1 2?0\n2\t1-0\n3\t\n", lengths=[(3, 3)] * 6)
+    assert longer.annotated.tolist() == [False, True, True, True, False, False]
+    assert longer[1:3].annotated.tolist() == [True, True]
+
+
+def test_a_partial_file_may_end_early_but_not_late(tmp_path):
+    gold = read(tmp_path, "0-0\n1-1\n", lengths=[(2, 2)] * 4, partial=True)
+    assert gold.annotated.tolist() == [True, True, False, False]
+    assert [len(pair.sure) for pair in gold] == [1, 1, 0, 0]
+    with pytest.raises(InputError, match=r"line 2: gold links of 2 pairs, but there are 1"):
+        read(tmp_path, "0-0\n1-1\n", lengths=[(2, 2)], partial=True)
+    with pytest.raises(InputError, match="line 2: link 2-0 lies outside"):
+        read(tmp_path, "0-0\n2-0\n", lengths=[(2, 2)] * 3, partial=True)
+
+
+@settings(deadline=None)  # the first call compiles
+@given(
+    st.lists(
+        st.tuples(st.booleans(), st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_all_forms_of_partial_gold_give_the_score_of_the_annotated_pairs(pairs, random):
+    """The slow twin: throw the other pairs away on both sides."""
+    pairs[0] = (True, pairs[0][1])
+    links = Alignments.from_links([[(random.randrange(5), random.randrange(5))] for _ in pairs])
+    written = [" ".join(f"{i}-{j}" for i, j in sorted(gold)) for _, gold in pairs]
+    blank = [line if kept else "" for line, (kept, _) in zip(written, pairs, strict=True)]
+    numbered = [f"{n}\t{line}" for n, line in enumerate(written, 1) if blank[n - 1]]
+    random.shuffle(numbered)
+    kept = [n for n, (annotated, _) in enumerate(pairs) if annotated]
+    expected = evaluate(
+        Alignments.from_links([links[n].links for n in kept]), Gold.from_links([pairs[n][1] for n in kept])
+    )
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "gold"
+        for lines in (blank, numbered):
+            path.write_text("".join(f"{line}\n" for line in lines))
+            gold = read_gold(path, pairs=len(pairs))
+            score = evaluate(links, gold)
+            assert score == expected  # signature and number of sentences included
+            assert statistics(links, gold).shape == (len(kept), 4)
 
 
 def test_a_link_marked_both_ways_is_sure(tmp_path):
@@ -150,6 +205,13 @@ BAD = {
     "fewer lines than pairs": ("0-0\n", {"lengths": LENGTHS}, 1, "ends after 1 pair, but the bitext has 2"),
     "more lines than pairs": ("0-0\n\n\n", {"pairs": 2}, 3, "ends after 3 pairs, but the bitext has 2"),
     "something else": ("\nthe house\n", {}, 2, "'the house' is not a line of gold links"),
+    "a pair twice": ("1\t0-0\n2\t0-0\n1\t1-1\n", {}, 3, "pair 1 stands in line 1 already"),
+    "a pair too many": ("2\t0-0\n3\t0-0\n", {"lengths": LENGTHS}, 2, "pair 3, but there are 2 pairs"),
+    "numbers from 0": ("0\t0-0\n", {}, 1, "pair 0, but pairs count from 1"),
+    "a line without its number": ("1\t0-0\n0-0\n", {}, 2, "'0-0' has no number and tab before the links"),
+    "an empty line among numbered ones": ("1\t0-0\n\n", {}, 2, "an empty line"),
+    "a numbered link outside": ("2\t0-0\n1\t3-0\n", {"lengths": LENGTHS}, 2, "link 3-0 lies outside"),
+    "numbered, counting from 1": ("2\t1-1\n1\t3-3\n", {"lengths": LENGTHS}, 2, "seems to count from 1"),
     "naacl outside": ("1 1 1\n2 4 1\n", {"lengths": LENGTHS}, 2, "link 4 1 (counted from 1) lies outside"),
     "naacl counting from 0": ("1 1 1\n1 0 0\n", {}, 2, "position 0, but positions count from 1"),
     "naacl with a word": ("1 1 1\n1 x 1\n", {}, 2, "'1 x 1' is not a link"),
@@ -182,9 +244,9 @@ def test_right_files_that_resemble_wrong_ones_pass(tmp_path):
 
 
 def test_unknown_formats_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"no gold format 'jsonl'\. Choose one of: pharaoh, naacl"):
+    with pytest.raises(InputError, match=r"no gold format 'jsonl'\. Choose one of: pharaoh, numbered, naacl"):
         read(tmp_path, "0-0\n", format="jsonl")
-    assert list(gold_formats) == ["pharaoh", "naacl"]
+    assert list(gold_formats) == ["pharaoh", "numbered", "naacl"]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the folder shared/data beside the repository is missing")

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
+import shutil
 import signal
 import subprocess
 import sys
+import time
+from importlib.resources import files
 
 import numba
 import numpy as np
@@ -18,37 +22,104 @@ RUN = (
     "import numpy as np; from dovetail.kernels.lexicon.table import digamma; "
     "print(round(digamma(1.0), 6), digamma.dispatcher.stats.cache_hits)"
 )
+HITS = RUN.replace("cache_hits)", "cache_hits.total())")
 PREPARED = "; import sys; print('numba.np.npyimpl' in sys.modules)"  # what only a compiler needs
 
 
-def run(place, code=RUN):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(place)}
+def run(place, code=RUN, **settings):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(place), **settings}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     return done.stdout.split()
 
 
-def test_a_second_process_finds_the_compiled_kernel_and_a_newer_source_makes_it_stale(tmp_path):
-    first = run(tmp_path)
-    assert first[0] == "-0.577216"
-    indices = list(tmp_path.rglob("*.nbi"))
-    assert indices
-    values = run(tmp_path)
-    assert "1" in "".join(values[1:])
-    for index in indices:
-        os.utime(index, (0, 0))  # as if every source had been written since
-    assert run(tmp_path)[0] == "-0.577216"
-    assert all(index.stat().st_mtime > 0 for index in tmp_path.rglob("*.nbi"))
+def hits(place, **settings):
+    value, found = run(place, HITS, **settings)
+    assert value == "-0.577216"
+    return int(found)
 
 
-def test_stale_files_are_dropped_once_a_place(tmp_path):
-    old, new = tmp_path / "old.nbi", tmp_path / "new.nbi"
-    old.touch()
-    new.touch()
-    os.utime(old, (0, 0))
-    _numba._drop_stale.__wrapped__(str(tmp_path))
-    assert not old.exists()
-    assert new.exists()
-    _numba._drop_stale.__wrapped__(str(tmp_path / "missing"))
+def test_a_second_process_finds_the_compiled_kernel(tmp_path):
+    assert [hits(tmp_path), hits(tmp_path)] == [0, 1]
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, whose sources may be altered."""
+    shutil.copytree(files("dovetail"), tmp_path / "dovetail", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "dovetail"
+
+
+def test_a_change_in_any_kernel_makes_all_stale(tmp_path, package):
+    settings = {"PYTHONPATH": str(tmp_path)}
+    assert [hits(tmp_path / "cache", **settings) for _ in range(2)] == [0, 1]
+    with open(package / "kernels" / "hmm" / "viterbi.py", "a") as other:
+        other.write("# another kernel\n")
+    assert [hits(tmp_path / "cache", **settings) for _ in range(2)] == [0, 1]
+
+
+def test_dates_do_not_matter(tmp_path, package):
+    """A source from the future, as an unpacked archive or a wrong clock makes it, must not have every run compile."""
+    settings = {"PYTHONPATH": str(tmp_path)}
+    future = time.time() + 1e6
+    for source in package.rglob("*.py"):
+        os.utime(source, (future, future))
+    assert [hits(tmp_path / "cache", **settings) for _ in range(3)] == [0, 1, 1]
+
+
+def flipped(content):
+    return content[: len(content) // 2] + bytes([content[len(content) // 2] ^ 16]) + content[len(content) // 2 + 1 :]
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "cut short": lambda content: content[:-9],
+    "a bit flipped": flipped,
+    "something else": lambda content: b"not a kernel at all",
+    "another pickle": lambda content: pickle.dumps({"a": 1}),
+    "zeros": lambda content: bytes(len(content)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_damaged_file_is_compiled_again_and_found_by_the_next_run(tmp_path, suffix, damage):
+    hits(tmp_path)
+    damaged = list(tmp_path.rglob(f"*{suffix}"))
+    assert damaged
+    for path in damaged:
+        path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    assert hits(tmp_path) in (0, 1)  # 1: what was flipped says nothing
+    assert hits(tmp_path) == 1
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_directory_in_the_place_of_a_file_is_no_obstacle(tmp_path, suffix):
+    hits(tmp_path)
+    for path in list(tmp_path.rglob(f"*{suffix}")):
+        path.unlink()
+        path.mkdir()
+    assert hits(tmp_path) == 0
+
+
+def test_a_file_of_another_signature_is_not_taken_for_the_one_asked_for(tmp_path):
+    """Two processes that begin at once may both call their first file number 1."""
+    code = "from dovetail.kernels.text.cooccurrence import sort_by_word as k; import numpy as np; "
+    code += "print(k(np.zeros(3, np.{}), 1)[0].tolist(), sum(k.dispatcher.stats.cache_hits.values()))"
+    first = run(tmp_path, code.format("int32"))
+    run(tmp_path, code.format("int64"))
+    one, two = sorted(path for path in tmp_path.rglob("*.nbc") if "sort_by_word" in path.name)
+    one.write_bytes(two.read_bytes())
+    assert run(tmp_path, code.format("int32")) == first
+
+
+def test_what_is_compiled_is_counted_and_told_once(tmp_path):
+    code = "from dovetail.kernels.compiled import compilation, worked_seconds; import time; "
+    code += "compilation.when_begun = lambda: print('begun'); clock = worked_seconds(), time.monotonic(); "
+    code += RUN.split("; print")[0] + "; digamma(1.0); digamma(2); "
+    code += "print(compilation.kernels, compilation.seconds > 0); "
+    code += "print(round(abs(worked_seconds() - clock[0] + compilation.seconds - time.monotonic() + clock[1]), 3))"
+    assert run(tmp_path, code) == ["begun", "2", "True", "0.0"]  # of a float and of an integer
+    assert run(tmp_path, code) == ["0", "False", "0.0"]
 
 
 @pytest.mark.skipif(numba.version_info.short not in _numba.QUICK_LOADING, reason="numba loads in its own way")

@@ -322,7 +322,7 @@ def test_training_stops_when_the_development_curve_stops_rising_and_tunes_the_th
     gold = Gold.from_links([[(i, i) for i in range(min(len(s), len(t)))] for s, t in TEXT[:7]])
     aligner = Aligner("hmm-bijective", hmm_iterations=30).fit(bitext, development=(0, gold))
     assert sum(stage == "hmm-constrained" for stage, _ in aligner.history) < 30
-    assert aligner.recipe.options.threshold != 0.5
+    assert aligner.tuned[:2] != (0.5, 1.0)
     with pytest.raises(InputError, match="development set"):
         Aligner("hmm").fit(bitext, development=(bitext, gold))
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail.bitext import text
+from dovetail.bitext import compressed, text
 from dovetail.bitext.normalise import FORMS, Normaliser
 from dovetail.bitext.text import atomic_writer, read_lines
 from dovetail.errors import InputError
@@ -66,6 +66,8 @@ def test_lines_end_at_newlines_and_nowhere_else(tmp_path_factory, pieces):
     path.write_bytes(data)
     if data == "\ufeff".encode():
         assert "empty" in str(refusal(path))
+    elif b"\n" not in data and b"\r" in data[:-1]:
+        assert "the lines end in CR alone" in str(refusal(path))
     else:
         assert list(read_lines(path)) == naive_lines(data)
 
@@ -394,3 +396,37 @@ def test_a_saved_normaliser_comes_back(normaliser):
 def test_an_unknown_normal_form_is_refused():
     with pytest.raises(InputError, match="NFC, NFD, NFKC, NFKD"):
         Normaliser(form="NFX")
+
+
+@pytest.mark.parametrize("module", [bz2, lzma], ids=["bz2", "xz"])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_compressed_files_are_read_to_their_very_end(tmp_path, module, parts, monkeypatch):
+    """Streams that follow each other are one file; anything else behind them is damage, not silence."""
+    path = tmp_path / f"text.{'bz2' if module is bz2 else 'xz'}"
+    lines = [f"line {n} of some {'text ' * (n % 7)}" for n in range(3000)]
+    whole = b"".join(module.compress("".join(f"{line}\n" for line in lines[k::parts]).encode()) for k in range(parts))
+    path.write_bytes(whole)
+    expected = [line for k in range(parts) for line in lines[k::parts]]
+    for block in (7, 1 << 17):
+        monkeypatch.setattr(compressed, "BLOCK", block)
+        assert list(read_lines(path)) == expected
+    for damaged in (whole + b"garbage", whole + b"\0\0\0\0x", whole[:-5], whole + whole[:20]):
+        path.write_bytes(damaged)
+        assert "compressed data" in str(refusal(path))
+    if module is lzma:
+        path.write_bytes(whole + b"\0" * 8)
+        assert list(read_lines(path)) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be"])
+def test_other_encodings_are_called_by_their_names(file, encoding):
+    name = encoding[:6].upper()
+    assert f"line 1: this is {name}, not UTF-8. Convert it: iconv -f {name}" in str(
+        refusal(file("\ufeffa".encode(encoding)))
+    )
+
+
+def test_lines_that_end_in_cr_alone_are_refused(file):
+    assert "the lines end in CR alone" in str(refusal(file(b"one\rtwo\r")))
+    assert list(read_lines(file(b"one\r"))) == ["one\r"]
+    assert list(read_lines(file(b"one\rtwo\nthree"))) == ["one\rtwo", "three"]

@@ -341,7 +341,7 @@ def test_without_pyicu_its_tokenizer_says_what_to_install(monkeypatch):
 class TestIcu:
     @pytest.fixture(autouse=True)
     def _needs_icu(self):
-        pytest.importorskip("icu", reason="needs PyICU: pip install dovetail-align[icu]")
+        pytest.importorskip("icu", reason="needs PyICU")
 
     @given(text=texts.filter(lambda text: "\ud800" not in text))
     def test_spans_are_sorted_disjoint_and_cover_what_is_not_whitespace(self, text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,12 @@ import numpy as np
 
 from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
-from dovetail.alignments.assemble import assemble
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
-from dovetail.decoding.decode import SINGLE, decode
-from dovetail.decoding.decoders import PosteriorThreshold
+from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
@@ -35,10 +33,9 @@ from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
-    from dovetail.evaluation.curve import Curve
     from dovetail.models.constraints import Constraint
+    from dovetail.tuning import DevelopmentSet, Knobs
 
-CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
 
 
@@ -56,13 +53,15 @@ class Aligner:
 
     def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
-        self.recipe = chosen.with_options(options)
+        self.recipe = self._chosen = chosen.with_options(options)  # development gold changes the one, for one fit
+        self._asked = frozenset(options)
         self._choice.check(models[self.recipe.model])
         self.seed = index(seed)
         self.engine: Engine = Threads(threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
         self.development_areas: list[float] = []  # under the development set's curve, one per iteration
+        self.tuned: Knobs | None = None  # what the development set chose
         self.model: Model | None = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
@@ -90,9 +89,10 @@ class Aligner:
         `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `constraints` are
         added to the recipe's own, and so are `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
-        and the threshold becomes the one with the lowest AER there.  `progress` is called with a `Progress`; an exception it
-        raises cancels the training.
+        and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
+        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
         """
+        self.recipe, self.tuned = self._chosen, None
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
         if constraints and not train.takes_constraints:
@@ -106,8 +106,8 @@ class Aligner:
                 f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
             )
         shard = self._lay_out(bitext)
-        curve = None if development is None else self._development(bitext, *development)
-        watch = Development(None if curve is None else lambda model: curve(model).area)
+        gold = None if development is None else self._development(bitext, *development)
+        watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         task = Task(
             self.recipe.model,
             [shard],
@@ -124,10 +124,10 @@ class Aligner:
         model = train(task)
         self.model, self._compact = model, None
         self.development_areas = watch.areas
-        if curve is not None:
-            best = np.array([min(1.0, curve(model).best_threshold("aer"))])
-            tempered = float(temper(best, self.recipe.options.of(Tempering).temper)[0])
-            self.recipe = self.recipe.with_options({"threshold": tempered})
+        if gold is not None and Threshold in self.recipe.decoding_owners and "threshold" not in self._asked:
+            grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
+            self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
+            self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
         self._fitted = bitext, shard
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
@@ -242,28 +242,25 @@ class Aligner:
         decodable = self._decodable(model, bitext, shard)
         return align_shard(decodable, bitext, shard, self._choice, self.engine.pool, monitor.worked)
 
-    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Model], Curve]:
-        """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
-        from dovetail.evaluation.curve import precision_recall_curve
+    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> DevelopmentSet:
+        from dovetail.tuning import DevelopmentSet
 
-        text = bitext.part(where, where + len(gold)) if isinstance(where, int) else where
-        if len(text) != len(gold):
-            raise InputError(
-                f"the development set has {len(text):,} pairs, but gold links of {len(gold):,}",
-                remedy="Give one line of gold links for each pair.",
-            )
-        shard = self._lay_out(text)
+        if isinstance(where, int):
+            if not 0 <= where <= len(bitext) - len(gold):
+                raise InputError(
+                    f"the development set has gold links of {len(gold):,} pairs from pair {where:,} on, but the bitext has"
+                    f" {len(bitext):,}",
+                    remedy="Name the first of these pairs, counted from 0.",
+                )
+            where = bitext.part(where, where + len(gold))
+        text, shard = where, self._lay_out(where)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
 
-        def curve(model: Model) -> Curve:
+        def decodable(model: Model) -> Model:
             moved = _transferred(model.with_lexicon(model.lexicon.compact()), shard, words, self.engine)
-            decodable, decoder = self._decodable(moved, text, shard), PosteriorThreshold(CANDIDATE)
-            (links,), _ = decode(
-                decodable, shard, decoder, [SINGLE["soft-union"]], self.engine.pool, lambda pieces: None
-            )
-            return precision_recall_curve(assemble(links, shard.pieces, text.source.lengths, text.target.lengths), gold)
+            return self._decodable(moved, text, shard)
 
-        return curve
+        return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
     def _start(
         self,

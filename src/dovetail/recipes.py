@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from dovetail.decoding.decoders import decoders
+from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.decoding.tempering import Tempering
 from dovetail.errors import InputError
 from dovetail.models.registry import models
@@ -48,13 +48,13 @@ class Recipe:
         return Settings(self.owners, self.values)
 
     def with_options(self, changes: Mapping[str, Any], trained: bool = False) -> Recipe:
-        """A copy with other decoder, combine or options.
+        """A copy with other decoder, combine or options; a threshold without `grow` turns growing off.
 
         InputError for a value out of range, and for an option that no part of the recipe owns; of a `trained` recipe
         nothing but aligning can be changed.
         """
         parts = {name: value for name, value in changes.items() if name in ("decoder", "combine")}
-        settings = {name: value for name, value in changes.items() if name not in parts}
+        settings = Threshold.asked({name: value for name, value in changes.items() if name not in parts})
         chosen = replace(self, **parts)
         known = {
             entry.name for owner in (chosen.decoding_owners if trained else chosen.owners) for entry in fields(owner)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
@@ -11,7 +12,7 @@ from typing import overload
 import numpy as np
 
 from dovetail.alignments.formats_lines import LINK, LinkLines, parse_link_lines
-from dovetail.alignments.formats_naacl import LINE, parse_naacl
+from dovetail.alignments.formats_naacl import LARGEST_SENTENCE, LINE, parse_naacl
 from dovetail.alignments.formats_packing import (
     Lengths,
     check_pairs,
@@ -26,6 +27,7 @@ from dovetail.registry import Registry
 
 GoldReader = Callable[[Iterable[str], str, "np.ndarray | None", "int | None"], "Gold"]
 
+NUMBERED = re.compile(r"([0-9]{1,18})\t(.*)")
 ENOUGH_PAIRS = 10  # a file of so many pairs in which no first word ever has a link is taken to count from 1
 
 
@@ -41,14 +43,23 @@ class Gold(Sequence[GoldPair]):
     """One `GoldPair` for each pair, in order, packed.
 
     Pair n owns entries `offsets[n]:offsets[n + 1]` of `source` (i) and `target` (j), both int32, its possible
-    links, sorted by (i, j), and of `sure` (bool), which says which of them are sure.
+    links, sorted by (i, j), and of `sure` (bool), which says which of them are sure.  `annotated` (bool) says which
+    pairs a person looked at: the others have no links here, and whatever an aligner links there is neither right nor wrong.
     """
 
-    def __init__(self, offsets: np.ndarray, source: np.ndarray, target: np.ndarray, sure: np.ndarray) -> None:
+    def __init__(
+        self,
+        offsets: np.ndarray,
+        source: np.ndarray,
+        target: np.ndarray,
+        sure: np.ndarray,
+        annotated: np.ndarray | None = None,
+    ) -> None:
         self.offsets = offsets
         self.source = source
         self.target = target
         self.sure = sure
+        self.annotated = np.ones(len(offsets) - 1, bool) if annotated is None else annotated
 
     @classmethod
     def from_links(
@@ -99,6 +110,7 @@ class Gold(Sequence[GoldPair]):
                 self.source[low:high],
                 self.target[low:high],
                 self.sure[low:high],
+                self.annotated[start:stop],
             )
         n = range(len(self))[index]
         entries = slice(self.offsets[n], self.offsets[n + 1])
@@ -107,7 +119,18 @@ class Gold(Sequence[GoldPair]):
         return GoldPair({link for link, mark in zip(links, marks, strict=True) if mark}, set(links))
 
     def __repr__(self) -> str:
-        return f"<Gold: {len(self):,} pairs, {int(self.sure.sum()):,} sure links, {len(self.sure):,} possible>"
+        pairs = f"{len(self):,}" if self.annotated.all() else f"{int(self.annotated.sum()):,} of {len(self):,}"
+        return f"<Gold: {pairs} pairs, {int(self.sure.sum()):,} sure links, {len(self.sure):,} possible>"
+
+    def trimmed(self) -> Gold:
+        """The same without the pairs behind the last annotated one."""
+        return self[: max(np.flatnonzero(self.annotated), default=-1) + 1]
+
+    def padded(self, pairs: int) -> Gold:
+        """The same with further pairs that nobody annotated, up to so many in all."""
+        more = pairs - len(self)
+        offsets = np.append(self.offsets, np.full(more, self.offsets[-1]))
+        return Gold(offsets, self.source, self.target, self.sure, np.append(self.annotated, np.zeros(more, bool)))
 
 
 def read_gold(
@@ -115,17 +138,21 @@ def read_gold(
     format: str | None = None,
     lengths: Lengths | None = None,
     pairs: int | None = None,
+    partial: bool = False,
 ) -> Gold:
-    """The gold links of a file, in one of two forms, told apart by the first line that is not empty.
+    """The gold links of a file, in one of three forms, told apart by the first line that is not empty.
 
-    - `pharaoh`: one line per pair, `i-j` sure and `i?j` (or `ipj`) possible, counted from 0.
+    - `pharaoh`: one line per pair, `i-j` sure and `i?j` (or `ipj`) possible, counted from 0.  A blank line is a pair that
+      nobody annotated.
+    - `numbered`: the same for some pairs, each line with its pair's number, from 1, and a tab before the links.
     - `naacl`: one line per link, `sentence source target [S|P] [confidence]`, counted from 1, sure where the
       mark is missing.  Sentence n is pair n - 1 when the number of pairs is known; else each number that
       occurs is a pair, in the order of the file, and a pair without links is lost.
 
     A link that is marked both ways is sure.  `lengths`, the (source, target) words of each pair, has links
     outside a sentence refused; `pairs` is the number of pairs where only that is known.  Files that count
-    from 1 instead of 0 are refused as far as this can be seen.
+    from 1 instead of 0 are refused as far as this can be seen.  A `partial` file of the first form may end before the last
+    pair.
     """
     table = length_table(lengths)
     if table is not None:
@@ -134,7 +161,7 @@ def read_gold(
         pairs = len(table)
     read = gold_formats[format] if format is not None else None
     name = display_name(path)
-    lines: Iterator[str] = iter(read_lines(path))
+    lines: Iterable[str] = iter(read_lines(path))
     if read is None:
         seen: list[str] = []
         for line in lines:
@@ -143,30 +170,79 @@ def read_gold(
                 break
         read = gold_formats[_recognise(seen[-1], name, len(seen))]
         lines = chain(seen, lines)
+    if partial and read is _read_links and pairs is not None:
+        lines = list(lines)
+        if len(lines) > pairs:
+            raise InputError(
+                f"gold links of {len(lines):,} pairs, but there are {pairs:,}",
+                path=name,
+                line=pairs + 1,
+                remedy="Is this the file of these sentences, one line per pair?",
+            )
+        return _read_links(lines, name, None if table is None else table[: len(lines)], len(lines)).padded(pairs)
     return read(lines, name, table, pairs)
 
 
 def _recognise(line: str, path: str, number: int) -> str:
     if all(LINK.fullmatch(field) for field in line.split()):
         return "pharaoh"
+    if NUMBERED.fullmatch(line) and all(LINK.fullmatch(field) for field in line.split()[1:]):
+        return "numbered"
     if LINE.fullmatch(line):
         return "naacl"
     raise InputError(
         f"{line[:40]!r} is not a line of gold links",
         path=path,
         line=number,
-        remedy="Expected `0-0 1?2`, one line per pair, or `0001 1 2 S`, one line per link.",
+        remedy="Expected `0-0 1?2`, one line per pair, `7 TAB 0-0 1?2` for some, or `0001 1 2 S`, one line per link.",
     )
 
 
 def _read_links(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Gold:
     links = parse_link_lines(lines, path, probabilities=False)
     check_pairs(path, len(links.counts), len(links.counts), pairs)
+    _check_positions(links, path, lengths)
+    return Gold(*sort_links(links.counts, links.source, links.target, ~links.possible), links.counts > 0)
+
+
+def _read_numbered(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Gold:
+    seen: dict[int, int] = {}  # the line of each pair
+    rest: list[str] = []
+    for line_number, line in enumerate(lines, 1):
+        found = NUMBERED.fullmatch(line)
+        number = int(found[1]) if found else 0
+        problem, remedy = None, "A line is the pair's number, counted from 1, a tab, and the pair's links."
+        if not line.strip():
+            problem = "an empty line"
+        elif found is None:
+            problem = f"{line[:40]!r} has no number and tab before the links"
+        elif not 1 <= number <= (LARGEST_SENTENCE if pairs is None else pairs):
+            problem = f"pair {number:,}, but " + (
+                f"there are {pairs:,} pairs" if pairs and number else "pairs count from 1"
+            )
+        elif number in seen:
+            problem, remedy = f"pair {number:,} stands in line {seen[number]:,} already", "Give each pair one line."
+        if problem is not None:
+            raise InputError(problem, path=path, line=line_number, remedy=remedy)
+        seen[number] = line_number
+        rest.append(line.partition("\t")[2])
+    links = parse_link_lines(rest, path, probabilities=False)
+    place = np.array(list(seen), np.int64) - 1
+    _check_positions(links, path, None if lengths is None else lengths[place])
+    total = int(place.max()) + 1 if pairs is None else pairs
+    order = np.argsort(np.repeat(place, links.counts), kind="stable")
+    counts, annotated = np.zeros(total, np.int64), np.zeros(total, bool)
+    counts[place], annotated[place] = links.counts, True
+    packed = sort_links(counts, links.source[order], links.target[order], ~links.possible[order])
+    return Gold(*packed, annotated)
+
+
+def _check_positions(links: LinkLines, path: str, lengths: np.ndarray | None) -> None:
+    """Refuse links that count from 1, and links outside their sentences; `lengths` are those of each line's."""
     _check_base(links, path, lengths)
     if lengths is not None and (beyond := outside(links.counts, links.source, links.target, lengths)) is not None:
-        pair, k = beyond
-        raise outside_error(path, pair + 1, links.link(k), lengths[pair].tolist())
-    return Gold(*sort_links(links.counts, links.source, links.target, ~links.possible))
+        line, k = beyond
+        raise outside_error(path, line + 1, links.link(k), lengths[line].tolist())
 
 
 def _check_base(links: LinkLines, path: str, lengths: np.ndarray | None) -> None:
@@ -206,18 +282,21 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
     else:
         pair = np.array([record.sentence - 1 for record in records], np.int64)
     together = np.argsort(pair, kind="stable")  # the lines of a sentence need not stand together
-    return Gold(
-        *sort_links(
-            np.bincount(pair, minlength=pairs),
-            np.array([record.i for record in records], np.int64)[together],
-            np.array([record.j for record in records], np.int64)[together],
-            np.array([record.sure for record in records], bool)[together],
-        )
+    counts = np.bincount(pair, minlength=pairs)
+    packed = sort_links(
+        counts,
+        np.array([record.i for record in records], np.int64)[together],
+        np.array([record.j for record in records], np.int64)[together],
+        np.array([record.sure for record in records], bool)[together],
     )
+    return Gold(*packed, counts > 0)
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")
 gold_formats.add(
     "pharaoh", _read_links, "`0-0 1?2`, one line per pair, counted from 0; `?` or `p` marks possible links"
+)
+gold_formats.add(
+    "numbered", _read_numbered, "`7<TAB>0-0 1?2`, one line per annotated pair with its number, counted from 1"
 )
 gold_formats.add("naacl", _read_naacl, "`0001 1 2 S`, one line per link, counted from 1; P marks possible links")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from os import PathLike
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ import numpy as np
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
 from dovetail.bitext.readers import read_in_step, read_pairs
-from dovetail.bitext.tokenize import tokenizers
+from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
 
 Sentence = str | Sequence[str]
@@ -21,19 +22,29 @@ Sentence = str | Sequence[str]
 
 @dataclass(frozen=True)
 class TextOptions:
-    """How raw text becomes words.  Saved with a model, so that new text is read as the training text was."""
+    """How raw text becomes words.  Saved with a model, so that new text is read as the training text was.
+
+    `tokenizer` is one name, or the source's and the target's with a comma between them.
+    """
 
     tokenizer: str = "whitespace"
     normaliser: Normaliser = field(default_factory=Normaliser)
 
+    def of_side(self, side: int) -> TextOptions:
+        """Those of the source (0) or the target (1), with one tokenizer."""
+        return replace(self, tokenizer=tokenizer_pair(self.tokenizer)[side])
+
     def spans(self, text: str) -> list[tuple[int, int]]:
+        """Where each word of the text begins and ends, in characters."""
         return tokenizers[self.tokenizer].spans(text)
 
     def to_dict(self) -> dict[str, Any]:
+        """What `from_dict` takes, for JSON."""
         return {"tokenizer": self.tokenizer, "normaliser": self.normaliser.to_dict()}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TextOptions:
+        tokenizer_pair(values["tokenizer"])
         return cls(values["tokenizer"], Normaliser.from_dict(values["normaliser"]))
 
 
@@ -235,13 +246,13 @@ class Bitext:
         for n, (source, target) in enumerate(pairs):
             if not packers:
                 raw = isinstance(source, str)
-                packers = [_packer(options, raw, keep_text) for _ in range(2)]
+                packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
             for packer, sentence in zip(packers, (source, target), strict=True):
                 if isinstance(sentence, str) != raw:
                     raise TypeError(f"pair {n}: some sentences are strings and some are lists of tokens")
                 packer.add(sentence)
         if not packers:
-            packers = [_packer(options, raw, keep_text) for _ in range(2)]
+            packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
         return cls(packers[0].side(), packers[1].side(), options)
 
     def __len__(self) -> int:
@@ -253,6 +264,7 @@ class Bitext:
         return list(zip(self.source.lengths.tolist(), self.target.lengths.tolist(), strict=True))
 
     def tokens(self, n: int) -> tuple[list[str], list[str]]:
+        """The source and the target words of pair n, counted from 0."""
         return self.source.tokens(n), self.target.tokens(n)
 
     @property
@@ -289,14 +301,17 @@ def read_bitext(
     keep_text: bool = True,
     source_language: str | None = None,
     target_language: str | None = None,
+    columns: tuple[int, int] | None = None,
 ) -> Bitext:
     """Read two files line by line, or one file (tab-separated, ` ||| `, TMX), compressed or not; `-` is standard input.
 
     `lower` and `form` (NFC, NFKC ...) change what counts as the same word, never the text itself; `tokenizer` cuts raw
-    text.  `keep_text=False` saves memory where only links are wanted.  The languages choose among those of a translation
-    memory.  Bad input raises `InputError`.
+    text, the two sides differently with two names and a comma between them.  `keep_text=False` saves memory where only links
+    are wanted.  The languages choose among those of a translation memory, `columns` (from 1) among those between tabs.  Bad
+    input raises `InputError`.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
+    tokenizer_pair(tokenizer)
     if target is not None and format in (None, "lines") and tokenizer == "whitespace":
         packers = [_LinePacker(options, FileLines(options) if keep_text else None) for _ in range(2)]
         for side, lines in read_in_step(source, target, encoding_errors):
@@ -309,5 +324,23 @@ def read_bitext(
         encoding_errors=encoding_errors,
         source_language=source_language,
         target_language=target_language,
+        columns=columns,
     )
     return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+
+
+def read_bitext_parts(
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    lower: bool = False,
+    form: str | None = None,
+    tokenizer: str = "whitespace",
+    pairs: int = 1 << 14,
+    **reading: Any,
+) -> Iterator[Bitext]:
+    """As `read_bitext`, so many pairs at a time: each part has vocabularies of its own, and memory does not grow."""
+    options = TextOptions(tokenizer, Normaliser(lower, form))
+    remaining = read_pairs(source, target, **reading)
+    while part := list(islice(remaining, pairs)):
+        yield Bitext.from_pairs(part, options=options)

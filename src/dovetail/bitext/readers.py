@@ -7,9 +7,9 @@ import io
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -28,6 +28,9 @@ from dovetail.registry import Registry
 
 Pair = tuple[str, str]
 
+LOOK_AT = 50  # lines in which identifiers are noticed
+IDENTIFIER = re.compile(r"[^\s]*[0-9][^\s]*")
+
 
 @dataclass(frozen=True)
 class Request:
@@ -38,6 +41,7 @@ class Request:
     encoding_errors: str = "strict"
     source_language: str | None = None
     target_language: str | None = None
+    columns: tuple[int, int] | None = None
     lines: Iterator[str] | None = None
 
     def source_lines(self) -> Iterator[str]:
@@ -65,14 +69,17 @@ def read_pairs(
     encoding_errors: str = "strict",
     source_language: str | None = None,
     target_language: str | None = None,
+    columns: tuple[int, int] | None = None,
 ) -> Iterator[Pair]:
     """The (source, target) lines of a bitext as they stand in its files, one pair after the other.
 
     Without `format`, two paths are two files of lines; one path is known by its name, else by its first line
     that is not empty.  Either path may be `-`, standard input.  An empty side is an empty string.  The
-    languages choose among those of a translation memory; other formats do not need them.
+    languages choose among those of a translation memory; other formats do not need them.  `columns` are those of source and
+    target in a file of columns between tabs, counted from 1; without it they are the first two, unless the first seems to
+    hold identifiers, which is refused.
     """
-    request = Request(source, target, encoding_errors, source_language, target_language)
+    request = Request(source, target, encoding_errors, source_language, target_language, columns)
     paths = [os.fspath(path) for path in (source, target) if path is not None]
     _check_standard_input(*paths)
     if format is None:
@@ -89,6 +96,12 @@ def read_pairs(
             f"the format {format} holds both sides in one file",
             path=display_name(paths[1]),
             remedy="Name one file, or leave the format out.",
+        )
+    if columns is not None and format != "tsv":
+        raise InputError(
+            f"--columns is for text between tabs, and this is in the format {format}",
+            path=display_name(source),
+            remedy="Drop it, or pass --input-format tsv.",
         )
     return chosen.read(request)
 
@@ -186,29 +199,60 @@ bitext_formats.add(
 # One file of two columns
 
 
-def _columns(split: Callable[[str], Pair | None], separator: str) -> Callable[[Request], Iterator[Pair]]:
-    """A reader of lines that `split` cuts into source and target, None where there is no separator."""
+def _pairs_of(lines: Iterable[str], split: Callable[[str], Pair | None], lacking: str, path: StrPath) -> Iterator[Pair]:
+    """Lines that `split` cuts into source and target, None where what is `lacking` is not there."""
+    for number, line in enumerate(lines, 1):
+        pair = split(line)
+        if pair is None:
+            if line.strip():
+                raise InputError(
+                    f"no {lacking}",
+                    path=display_name(path),
+                    line=number,
+                    remedy="Every line needs both sides; either may be empty.",
+                )
+            pair = "", ""
+        yield pair
 
-    def read(request: Request) -> Iterator[Pair]:
-        for number, line in enumerate(request.source_lines(), 1):
-            pair = split(line)
-            if pair is None:
-                if line.strip():
-                    raise InputError(
-                        f"no {separator} between source and target",
-                        path=display_name(request.source),
-                        line=number,
-                        remedy="Every line needs both sides; either may be empty.",
-                    )
-                pair = "", ""
-            yield pair
 
-    return read
+def _read_tabs(request: Request) -> Iterator[Pair]:
+    lines = request.source_lines()
+    if request.columns is None:
+        first = list(islice(lines, LOOK_AT))
+        _refuse_identifiers(first, request.source)
+        return _pairs_of(chain(first, lines), _split_tab, "tab between source and target", request.source)
+    source, target = request.columns
+
+    def split(line: str) -> Pair | None:
+        fields = line.split("\t")
+        return (fields[source - 1], fields[target - 1]) if len(fields) >= max(source, target) else None
+
+    return _pairs_of(lines, split, f"column {max(source, target)}", request.source)
 
 
 def _split_tab(line: str) -> Pair | None:
     columns = line.split("\t", 2)
     return (columns[0], columns[1]) if len(columns) > 1 else None
+
+
+def _refuse_identifiers(lines: list[str], path: StrPath) -> None:
+    """InputError where text seems to stand in the second and third column, behind numbers or names of the pairs."""
+    rows = [line.split("\t") for line in lines if line.strip()]
+    if len(rows) < 2 or min(map(len, rows)) < 3:
+        return
+    named = all(IDENTIFIER.fullmatch(row[0]) for row in rows) and len({row[0] for row in rows}) == len(rows)
+    worded = sum(any(map(str.isalpha, row[1])) and any(map(str.isalpha, row[2])) for row in rows)
+    if named and 2 * worded > len(rows):
+        raise InputError(
+            f"the first column seems to hold identifiers ({rows[0][0]!r}, {rows[1][0]!r}), not text",
+            path=display_name(path),
+            line=1,
+            remedy="Pass --columns 2,3; or --columns 1,2 if these are the two sides.",
+        )
+
+
+def _read_pipes(request: Request) -> Iterator[Pair]:
+    return _pairs_of(request.source_lines(), _split_pipes, "'|||' between source and target", request.source)
 
 
 def _split_pipes(line: str) -> Pair | None:
@@ -223,12 +267,12 @@ def _split_pipes(line: str) -> Pair | None:
 
 bitext_formats.add(
     "tsv",
-    BitextFormat(1, _columns(_split_tab, "tab"), (".tsv", ".tab"), lambda line: _split_tab(line) is not None),
-    "one file: the first two columns between tabs; further ones are ignored",
+    BitextFormat(1, _read_tabs, (".tsv", ".tab"), lambda line: _split_tab(line) is not None),
+    "one file: two columns between tabs, the first two unless --columns names others",
 )
 bitext_formats.add(
     "pipes",
-    BitextFormat(1, _columns(_split_pipes, "'|||'"), (), lambda line: _split_pipes(line) is not None),
+    BitextFormat(1, _read_pipes, (), lambda line: _split_pipes(line) is not None),
     "one file: source ||| target",
 )
 

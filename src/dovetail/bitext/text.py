@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
+from dovetail.bitext.compressed import DECOMPRESSORS, Decompressed
 from dovetail.errors import InputError
 
 StrPath = str | os.PathLike[str]
@@ -26,7 +27,14 @@ ENCODING_ERRORS = ("strict", "replace", "ignore")
 # How each kind of compressed file starts, by the suffix that promises it.
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 
+# UTF-32's mark begins with UTF-16's: it is looked for first.
+_OTHER_MARKS = {
+    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+
 _BUFFER_BYTES = 1 << 17
+_FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}
 
 
 def display_name(path: StrPath) -> str:
@@ -39,6 +47,8 @@ def display_name(path: StrPath) -> str:
 def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
     """The decompressed bytes of a file, or InputError; `-` is standard input, which stays open."""
     # Standard input goes to xopen as a stream: its own "-" wants a file descriptor, and a notebook has none.
+    if os.fspath(path) == "-" and sys.stdin is None:
+        raise InputError("it is closed", path=display_name(path), remedy="Name a file.")
     stream = sys.stdin.buffer if os.fspath(path) == "-" else None
     try:
         handle: BinaryIO = _open(path, "rb", _is_plain(path)) if stream is None else _open(stream, "rb", False)
@@ -63,9 +73,20 @@ def _open(file: Any, mode: Any, plain: bool, **settings: Any) -> Any:
     """A file or stream by xopen, but a plain file without: xopen imports much, and most files are plain."""
     if plain:
         return open(file, mode, **settings)
+    if mode == "rb" and (decompressor := _read_to_the_end(file)) is not None:
+        return Decompressed(open(file, "rb"), decompressor)
     from xopen import xopen
 
     return xopen(file, mode, threads=0, **settings)
+
+
+def _read_to_the_end(file: Any) -> Any:
+    """How to decompress a file of a kind that xopen would not read to its very end; None for all others."""
+    if not isinstance(file, (str, os.PathLike)) or not os.path.isfile(file):
+        return None
+    with open(file, "rb") as handle:
+        start = handle.read(8)
+    return next((kind for magic, kind in DECOMPRESSORS.items() if start.startswith(magic)), None)
 
 
 def _buffered(handle: BinaryIO) -> BinaryIO:
@@ -114,6 +135,7 @@ def read_blocks(path: StrPath, encoding_errors: str = "strict") -> Iterator[Line
                     raw = _without_mark(raw, path)
                     if not raw:
                         break  # the mark was all there is
+                    _check_line_ends(raw, path)
                 try:
                     text = raw.decode("utf-8", encoding_errors)
                 except UnicodeDecodeError as error:
@@ -156,15 +178,27 @@ def _whole_lines(handle: BinaryIO) -> Iterator[bytes]:
 
 
 def _without_mark(first: bytes, path: StrPath) -> bytes:
-    """The first line without UTF-8's byte-order mark; after UTF-16's, no treatment of errors gives sense."""
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+    """The first line without UTF-8's byte-order mark; after another's, no treatment of errors gives sense."""
+    for name, marks in _OTHER_MARKS.items():
+        if first.startswith(marks):
+            raise InputError(
+                f"this is {name}, not UTF-8",
+                path=display_name(path),
+                line=1,
+                remedy=f"Convert it: iconv -f {name} -t UTF-8.",
+            )
+    return first.removeprefix(codecs.BOM_UTF8)
+
+
+def _check_line_ends(first: bytes, path: StrPath) -> None:
+    """Refuse a file without a single line end but with CRs, which older programs for the Macintosh write: one long line."""
+    if not first.endswith(b"\n") and b"\r" in first[:-1]:
         raise InputError(
-            "this is UTF-16, not UTF-8",
+            "the lines end in CR alone",
             path=display_name(path),
             line=1,
-            remedy="Convert it: iconv -f UTF-16 -t UTF-8.",
+            remedy="Convert it: tr '\\r' '\\n' < FILE.",
         )
-    return first.removeprefix(codecs.BOM_UTF8)
 
 
 def empty_file(path: StrPath) -> InputError:
@@ -216,7 +250,7 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
     file where it was.
     """
     if os.fspath(path) == "-":
-        with _standard_output() as handle:
+        with _named("standard output"), _standard_output() as handle:
             yield handle
         return
     target = Path(os.path.realpath(path))  # the file behind a symbolic link: the link itself stays
@@ -237,12 +271,13 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
             f"could not be written ({error.strerror})", path=path, remedy="Check the permissions there."
         ) from error
     if in_place:
-        with handle:
+        with _named(path), handle:
             yield handle
         return
     try:
-        yield handle
-        handle.close()
+        with _named(path):
+            yield handle
+            handle.close()
         if replaces:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
@@ -254,11 +289,24 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
 
 
 @contextmanager
+def _named(path: StrPath) -> Iterator[None]:
+    """Have what is said of a full disk name the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
 def _standard_output() -> Iterator[TextIO]:
     """Standard output as UTF-8 with `\\n`, whatever the locale; BrokenPipeError where its reader has left.
 
     It has its own buffer over the same descriptor, so nothing is left over that would fail once more at exit.
     """
+    if sys.stdout is None:
+        raise InputError("standard output is closed", remedy="Name a file: -o FILE.")
     sys.stdout.flush()
     try:
         descriptor = sys.stdout.fileno()

@@ -28,6 +28,20 @@ class Tokenizer(Protocol):
 
 tokenizers: Registry[Tokenizer] = Registry("tokenizer")
 
+
+def tokenizer_pair(names: str) -> tuple[str, str]:
+    """The tokenizers of source and target: one name for both, or two with a comma between; InputError for others.
+
+    >>> tokenizer_pair("unicode"), tokenizer_pair("unicode,icu")
+    (('unicode', 'unicode'), ('unicode', 'icu'))
+    """
+    source, comma, target = names.partition(",")
+    pair = source, target if comma else source
+    for name in pair:
+        tokenizers[name]
+    return pair
+
+
 # Not `\S`: a no-break space or U+3000 stays inside its token, as in every tool that splits lines at spaces.
 _BETWEEN_SPACES = re.compile(r"[^ \t\n\r\v\f]+")
 
@@ -125,7 +139,8 @@ def _icu() -> Any:
     except ImportError as error:
         raise InputError(
             "the tokenizer icu needs PyICU, which is not installed",
-            remedy="Install it: pip install dovetail-align[icu]",
+            remedy="Install ICU's development files and pkg-config, then: python -m pip install PyICU."
+            " Or take the tokenizer unicode, which needs nothing.",
         ) from error
     return icu
 
@@ -139,10 +154,10 @@ _HIRAGANA = "\u3041-\u3096\u309b-\u309f\U0001aff0-\U0001b16f"
 _THAI_LAO = "\u0e01-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff"
 _KHMER = "\u1780-\u17df"
 _BURMESE = "\u1000-\u103f\u104a-\u108f\u109a-\u109f\ua9e0-\ua9ef\ua9fa-\ua9ff\uaa60-\uaa7f"
-_SPACELESS = _HAN + _KATAKANA + _HIRAGANA + _THAI_LAO + _KHMER + _BURMESE
+SPACELESS = _HAN + _KATAKANA + _HIRAGANA + _THAI_LAO + _KHMER + _BURMESE
 
-_LETTER = rf"[^\W\d_{_SPACELESS}]"
-_WORD = rf"[^\W{_SPACELESS}]"  # letters, digits, underscore
+_LETTER = rf"[^\W\d_{SPACELESS}]"
+_WORD = rf"[^\W{SPACELESS}]"  # letters, digits, underscore
 
 # Cut off from the word before: 's 're 've 'll 'd 'm.
 _CLITIC = r"(?:[sSdDmM]|[rR][eE]|[vV][eE]|[lL][lL])(?!\w)"

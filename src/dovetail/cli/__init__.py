@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import io
+import os
 import signal
 import sys
 import warnings
@@ -29,6 +31,7 @@ COMMANDS = {
     "phrases": "Extract phrase pairs from an aligned bitext, or score them.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",
+    "warm": "Compile what recipes need before somebody waits for it.",
     "demo": "Train on the small bitext that comes with dovetail, and show what comes out.",
     "completion": "Print what your shell needs to complete dovetail's commands.",
 }
@@ -72,14 +75,41 @@ def _share_memory() -> None:
             ctypes.CDLL(None).mallopt(-8, 1)
 
 
+def _mend_streams() -> None:
+    """Text goes out in UTF-8 whatever the locale, and streams that are closed are there to write to or told of.
+
+    A closed descriptor is taken by something harmless first, or the next file that is opened would get its number, and what
+    is meant for a person would be written into it.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (as long as the process lives)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _hear_signals() -> None:
+    """An end from outside, or of the terminal, raises, so that unfinished files are removed; nohup's is left in peace."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
+
+
 def main() -> None:
     """Run a command; whatever goes wrong is one line on standard error, with exit status 2 for bad usage or input."""
-    # A start makes many objects, all to stay: looking for garbage among them takes longer than a small text.
-    gc.set_threshold(1_000_000)
-    _share_memory()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # raises, so that unfinished files are removed
-    warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
     try:
+        # A start makes many objects, all to stay: looking for garbage among them takes longer than a small text.
+        gc.set_threshold(1_000_000)
+        _mend_streams()
+        _share_memory()
+        _hear_signals()
+        warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
         status = dovetail.main(prog_name="dovetail", standalone_mode=False)
         sys.exit(status if isinstance(status, int) else 0)
     except InputError as error:
@@ -89,12 +119,17 @@ def main() -> None:
             click.echo(error.message, err=True)
             sys.exit(2)
         command = error.ctx.command_path if error.ctx is not None else "dovetail"
-        _stop(f"{command}: {error.format_message().rstrip('.')}. Try `{command} --help`.", 2)
-    except (click.Abort, KeyboardInterrupt):
+        message = error.format_message().rstrip(".")
+        _stop(f"{command}: {message}{'' if message.endswith(('?', '?)')) else '.'} Try `{command} --help`.", 2)
+    except (click.Abort, KeyboardInterrupt) as error:
+        if isinstance(error.__cause__, EOFError):  # which click takes for the end of a conversation
+            raise error.__cause__ from None
         _stop("dovetail: interrupted, no links were written", 130)
     except OSError as error:  # a full disk, say; a reader of our output that has seen enough is click's business
         place = f"{error.filename}: " if error.filename else ""
         _stop(f"dovetail: {place}{error.strerror or error}", 1)
+    except RecursionError:
+        _stop("dovetail: something in a file is nested too deeply. Is this the file that was meant?", 2)
     except MemoryError:
         _stop("dovetail: not enough memory. Align a part of the text, or use a machine with more.", 1)
 
@@ -105,4 +140,5 @@ def _stop(message: str, status: int) -> NoReturn:
 
 
 def _say(message: str) -> None:
-    click.echo(message.replace("\n", " "), err=True)
+    with suppress(OSError):  # nobody can hear it: the exit status speaks
+        click.echo(message.replace("\n", " "), err=True)

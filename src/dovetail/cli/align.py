@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import Any
 
 import click
@@ -42,7 +41,13 @@ from dovetail.errors import InputError
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 1),
-    help="Posterior a link must exceed: the precision/recall knob.",
+    help="Keep only links with a probability above this: the precision/recall knob.  Turns growing off.",
+)
+@click.option(
+    "--grow",
+    type=click.FloatRange(0, 1),
+    metavar="FLOAT",
+    help="Let links grow: add those above this that touch one, for words without any.  [default: the recipe's]",
 )
 @click.option(
     "--format",
@@ -71,7 +76,7 @@ from dovetail.errors import InputError
 @click.option(
     "--development-gold",
     metavar="FILE",
-    help="Gold links of some of the pairs: training stops by them, and they choose the threshold.",
+    help="Gold links of some of the pairs: training stops by them, and they choose --threshold and --grow.",
 )
 @click.option(
     "--development-start",
@@ -109,13 +114,15 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.alignments.certificates import certificate_summary
     from dovetail.alignments.formats import alignment_formats, write_alignments
     from dovetail.bitext.corpus import read_bitext
+    from dovetail.bitext.hints import hints
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
+    from dovetail.kernels.compiled import worked_seconds
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
     options = reading(values)
-    changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
+    changes = {name: values[name] for name in ("decoder", "combine", "threshold", "grow") if values[name] is not None}
     changes |= _settings(values["settings"])
     if values["load"] and any(
         values[name] for name in ("save", "warm_start", "dictionary", "constraints_file", "development_gold")
@@ -141,12 +148,14 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
+    say_compiling(quiet)
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
             bitext = read_bitext(source, target, keep_text=keep_text, **options)
             if not values["load"]:
+                for hint in hints(bitext, (source, target or source)):
+                    say(hint, quiet)
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
-                say_compiling(quiet)
                 development = _development(values, len(bitext)) if values["development_gold"] else None
                 aligner.fit(
                     bitext,
@@ -156,32 +165,47 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
                     development=development,
                 )
+                if aligner.tuned is not None:
+                    threshold, grow, aer = aligner.tuned
+                    say(
+                        f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})",
+                        quiet,
+                    )
             if values["save"]:
                 aligner.save(values["save"])
-            began = monotonic()
+            began = worked_seconds()
             result, text = aligner.align(bitext, callback), bitext.text
-            seconds = monotonic() - began
+            seconds = worked_seconds() - began
         if values["on_whitespace"]:
             from dovetail.alignments.whitespace import on_whitespace_tokens
 
             result, text = on_whitespace_tokens(result, bitext)
         write_alignments(handle, result, format_, text)
-    say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
+    say(f"{number_of(len(result), 'pair')}, {number_of(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
 
 
-def _number(count: int, thing: str) -> str:
+def number_of(count: int, thing: str) -> str:
+    """1 pair, 2 pairs."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def say_compiling(quiet: bool) -> None:
-    """A first run compiles; say so once, before the silence."""
+    """Have it said when a kernel is compiled, before the silence; and how long that took when the command ends."""
     from dovetail.cli.progress import say
-    from dovetail.kernels.compiled import compiled_before
+    from dovetail.kernels.compiled import compilation
 
-    if not quiet and not compiled_before():
-        say("First run: compiling the kernels takes some seconds; later runs start at once.", quiet)
+    text = "Compiling kernels, which takes a while once: later runs find them. `dovetail warm` does it beforehand."
+    compilation.when_begun = lambda: say(text, quiet)
+    kernels, seconds = compilation.kernels, compilation.seconds
+
+    def say_compiled() -> None:
+        compilation.when_begun = None
+        if new := compilation.kernels - kernels:
+            say(f"compiled {number_of(new, 'kernel')} in {compilation.seconds - seconds:.1f} s, once", quiet)
+
+    click.get_current_context().call_on_close(say_compiled)
 
 
 def _settings(pairs: tuple[str, ...]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def compare(first: str, second: str, gold: str, metric: str, samples: int, seed:
     from dovetail.evaluation import compare as compare_systems
     from dovetail.evaluation import evaluate, statistics
 
-    truth = read_gold(gold)
-    systems = [links_to_score(path, gold, truth) for path in (first, second)]
+    truth = read_gold(gold, partial=True).trimmed()
+    systems = [links_to_score(path, gold, truth, tell=path == first) for path in (first, second)]
     scores = [evaluate(system, truth) for system in systems]
     counts = [statistics(system, truth) for system in systems]
     result = compare_systems(counts[0], counts[1], metric=metric, samples=samples, seed=seed)

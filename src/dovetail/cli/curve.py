@@ -32,7 +32,7 @@ def curve(candidates: str, gold: str, skip: int, recalls: tuple[float, ...], met
     from dovetail.alignments.gold import read_gold
     from dovetail.evaluation import precision_recall_curve, reliability_diagram
 
-    truth = read_gold(gold)
+    truth = read_gold(gold, partial=True).trimmed()
     links = links_to_score(candidates, gold, truth, None, skip)
     found = precision_recall_curve(links, truth)
     diagram = reliability_diagram(links, truth)

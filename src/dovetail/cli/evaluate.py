@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dovetail.cli.options import SEED, Names, format_names
+from dovetail.cli.options import SEED, Names, NamesOfSides, format_names, tokenizer_names
 from dovetail.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 @click.option(
     "--text", nargs=2, metavar="SOURCE TARGET", help="The gold's sentences: links outside of them are refused."
 )
+@click.option(
+    "--tokenizer",
+    type=NamesOfSides("name", tokenizer_names),
+    default="whitespace",
+    show_default=True,
+    help="With --text: how it was cut when it was aligned; A,B: source and target apart.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(
     hypothesis: str,
@@ -42,33 +49,69 @@ def evaluate(
     bootstrap: int,
     seed: int,
     text: tuple[str, str] | None,
+    tokenizer: str,
     as_json: bool,
 ) -> None:
     """Score an alignment against gold links.
 
     HYPOTHESIS is a file that `dovetail align` or another aligner wrote.  GOLD has one line per pair, `i-j` for a sure link
-    and `i?j` for a possible one, counted from 0; the WPT/NAACL form is read too.  Prints AER, precision, recall, F1.
+    and `i?j` for a possible one, counted from 0; the WPT/NAACL form is read too.  GOLD may tell of some pairs only: by blank
+    lines for the others, by lines with a pair's number (from 1), a tab and links, or by ending early; the others do not
+    count then.  Prints AER, precision, recall, F1.
     """
     from dovetail.alignments.gold import read_gold
     from dovetail.bitext.corpus import read_bitext
     from dovetail.evaluation import evaluate as score_against
 
-    truth = read_gold(gold, lengths=read_bitext(*text, keep_text=False).lengths if text else None)
+    lengths = read_bitext(*text, tokenizer=tokenizer, keep_text=False).lengths if text else None
+    truth = read_gold(gold, lengths=lengths, partial=True).trimmed()
     links = links_to_score(hypothesis, gold, truth, format_, skip)
     score = score_against(links, truth, bootstrap=bootstrap, seed=seed)
     click.echo(json.dumps(score.to_dict()) if as_json else str(score))
 
 
-def links_to_score(path: str, gold: str, truth: Gold, format_: str | None = None, skip: int = 0) -> Alignments:
-    """The links of a file after the first `skip` pairs, which must be as many as have gold."""
+def links_to_score(
+    path: str, gold: str, truth: Gold, format_: str | None = None, skip: int = 0, tell: bool = True
+) -> Alignments:
+    """The links of a file after the first `skip` pairs, as many as have a place in the gold links; `tell` if few have."""
     from dovetail.alignments.formats import read_alignments
 
     links = read_alignments(path, format_)[skip:]
-    if len(links) != len(truth):
+    if len(links) < len(truth):
         behind = f" behind the first {skip:,}" if skip else ""
         raise InputError(
             f"{len(links):,} pairs{behind}, but {len(truth):,} pairs in {gold}",
             path=path,
-            remedy="Both need every pair, those without links too; `evaluate --skip N` leaves out the first N.",
+            remedy="It needs every pair, those without links too; `evaluate --skip N` leaves out the first N.",
         )
+    scored = int(truth.annotated.sum())
+    if scored < len(links) and tell:
+        where = "the first " if scored == len(truth) else ""
+        click.echo(f"{gold} has links of {where}{scored:,} of {len(links):,} pairs: those are scored", err=True)
+    links = links[: len(truth)]
+    check_counting(links, truth, path)
     return links
+
+
+def check_counting(links: Alignments, truth: Gold, path: str) -> None:
+    """Refuse links that count from 1: never 0 where gold links do so, and nearer to them when moved by one."""
+    import numpy as np
+
+    from dovetail.alignments.alignments import Alignments
+    from dovetail.alignments.gold import ENOUGH_PAIRS
+    from dovetail.evaluation import evaluate as score_against
+
+    if not len(links.source) or (links.source == 0).any() or (links.target == 0).any():
+        return
+    if not ((truth.source == 0) | (truth.target == 0)).any():
+        return
+    lengths = np.maximum(links.source_lengths - 1, 0), np.maximum(links.target_lengths - 1, 0)
+    moved = Alignments(links.offsets, links.source - 1, links.target - 1, links.probability, *lengths)
+    here, there = (score_against(each, truth).aer for each in (links, moved))
+    if there >= here:
+        return
+    problem = f"no index is 0, and with 1 less than each the AER would be {100 * there:.1f}, not {100 * here:.1f}"
+    remedy = "Links count from 0: subtract 1 from every index."
+    if np.count_nonzero(np.diff(links.offsets)) >= ENOUGH_PAIRS:
+        raise InputError(f"the links seem to count from 1: {problem}", path=path, remedy=remedy)
+    click.echo(f"dovetail: {path}: do these links count from 1? {problem.capitalize()}. {remedy}", err=True)

@@ -15,6 +15,21 @@ F = TypeVar("F", bound=Callable[..., Any])
 SEED = click.IntRange(0, 2**63 - 1)
 
 
+class Columns(click.ParamType):
+    """Two columns, counted from 1."""
+
+    name = "a,b"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> tuple[int, int]:
+        try:
+            source, target = map(int, str(value).split(","))
+        except ValueError:
+            source = target = 0
+        if min(source, target) < 1 or source == target:
+            self.fail(f"{value!r} is not two columns, counted from 1, such as 2,3.", parameter, context)
+        return source, target
+
+
 class Names(click.ParamType):
     """One of a registry's names; the registry is imported only when a value or the help is asked for."""
 
@@ -35,6 +50,14 @@ class Names(click.ParamType):
         from click.shell_completion import CompletionItem
 
         return [CompletionItem(name) for name in self._load() if name.startswith(incomplete)]
+
+
+class NamesOfSides(Names):
+    """One of a registry's names, or the source's and the target's with a comma between them."""
+
+    def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
+        names = [super(NamesOfSides, self).convert(name, parameter, context) for name in value.split(",", 1)]
+        return names[0] if len(set(names)) == 1 else ",".join(names)
 
 
 def plugins(command: F) -> F:
@@ -117,10 +140,13 @@ def text_options(command: F) -> F:
             ),
             click.option(
                 "--tokenizer",
-                type=Names("name", tokenizer_names),
+                type=NamesOfSides("name", tokenizer_names),
                 default="whitespace",
                 show_default=True,
-                help="How raw text is cut: whitespace (already tokenised), unicode, icu.",
+                help="How raw text is cut: whitespace (already tokenised), unicode, icu; A,B: source and target apart.",
+            ),
+            click.option(
+                "--columns", type=Columns(), help="Columns of source and target between tabs.  [default: 1,2]"
             ),
             click.option(
                 "--encoding-errors",
@@ -139,9 +165,9 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
     """The `text_options` among a command's values, as `read_bitext` takes them; removes them from `values`."""
     options = {name: values.pop(name) for name in ("lower", "form", "tokenizer", "encoding_errors")}
     options["format"] = values.pop("input_format")
-    for name in ("source_language", "target_language"):
-        if (language := values.pop(name)) is not None:
-            options[name] = language
+    for name in ("source_language", "target_language", "columns"):
+        if (value := values.pop(name)) is not None:
+            options[name] = value
     return options
 
 

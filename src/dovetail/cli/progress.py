@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import Any
 
@@ -99,6 +99,7 @@ def _short(objective: float) -> str:
 
 
 def say(message: str, quiet: bool) -> None:
-    """A line for a person, on standard error."""
+    """A line for a person, on standard error; where that cannot be written, work goes on all the same."""
     if not quiet:
-        print(message, file=sys.stderr)
+        with suppress(OSError):
+            print(message, file=sys.stderr, flush=True)

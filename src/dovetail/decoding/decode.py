@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -62,20 +62,46 @@ def decode(
     found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in wanted]
     scores = []
     for block in shard:
-        marked = marks[: block.cells]
-        marked[:] = 0
         evidence = Evidence(model, shard, block, block.view(work), pool)
-        decoder.mark(evidence, marked)
-        run = slice(block.first, block.last)
-        cores = shard.pieces.source_core[run], shard.pieces.target_core[run]
-        posteriors, lines = evidence.posteriors(), block.lines  # for the links' probabilities
+        marked = _marked(decoder, evidence, marks)
         for want, parts in zip(wanted, found, strict=True):
-
-            def task(first: int, last: int, want: Wanted = want) -> tuple[np.ndarray, ...]:
-                # the tasks end before the next block
-                return kernels.collect(first, last, lines, *cores, marked, want.mark, posteriors, want.weight)  # noqa: B023
-
-            parts.extend(pool.map(task, block.tasks))
+            parts.extend(_collected(evidence, marked, want))
         scores.append(evidence.scores)
         worked(block.last - block.first)
     return [Links.concatenate(parts) for parts in found], np.concatenate(scores) if scores else np.zeros((0, 2))
+
+
+def decode_each(model: Model, shard: Shard, decoders: Sequence[Decoder], want: Wanted, pool: Pool) -> Iterator[Links]:
+    """The links of several decoders, one after the other; they ask for posteriors alone, which are computed once."""
+    work = shard.workspace()
+    marks = np.empty(max((block.cells for block in shard), default=0), np.uint8)
+    found: list[list[tuple[np.ndarray, ...]]] = [[] for _ in decoders]
+    for block in shard:
+        evidence = Evidence(model, shard, block, block.view(work), pool)
+        for decoder, parts in zip(decoders, found, strict=True):
+            parts.extend(_collected(evidence, _marked(decoder, evidence, marks), want))
+    for parts in found:
+        yield Links.concatenate(parts)
+
+
+def _marked(decoder: Decoder, evidence: Evidence, marks: np.ndarray) -> np.ndarray:
+    marked = marks[: evidence.block.cells]
+    marked[:] = 0
+    decoder.mark(evidence, marked)
+    return marked
+
+
+def _collected(evidence: Evidence, marked: np.ndarray, want: Wanted) -> list[tuple[np.ndarray, ...]]:
+    """The marked links of a block with their probabilities, task by task."""
+    block, pieces = evidence.block, evidence.shard.pieces
+    run = slice(block.first, block.last)
+    cores = pieces.source_core[run], pieces.target_core[run]
+    posteriors = evidence.posteriors()
+
+    def task(first: int, last: int) -> tuple[np.ndarray, ...]:
+        found: tuple[np.ndarray, ...] = kernels.collect(
+            first, last, block.lines, *cores, marked, want.mark, posteriors, want.weight
+        )
+        return found
+
+    return list(evidence.pool.map(task, block.tasks))

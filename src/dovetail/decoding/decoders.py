@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -72,8 +72,16 @@ class Threshold(Options):
 
     threshold: float = option(0.5, at_least=0.0, at_most=1.0, help="posterior that a link must exceed")
     grow: float = option(
-        1.0, at_least=0.0, at_most=1.0, help="cells above this that touch a link are added for words without one"
+        1.0,
+        at_least=0.0,
+        at_most=1.0,
+        help="cells above this that touch a link are added for words without one; 1: none",
     )
+
+    @staticmethod
+    def asked(changes: Mapping[str, Any]) -> dict[str, Any]:
+        """Who asks for a threshold and says nothing of growing gets no link below it: growing is off then."""
+        return {"grow": 1.0, **changes} if "threshold" in changes else dict(changes)
 
 
 class PosteriorThreshold(Decoder):
@@ -87,7 +95,8 @@ class PosteriorThreshold(Decoder):
     options = (Threshold,)
 
     def __init__(self, threshold: float = 0.5, grow: float = 1.0) -> None:
-        self.threshold = np.float32(threshold)
+        # Sums of posteriors may exceed 1 by a rounding: a threshold of 1 takes them all, not those by chance.
+        self.threshold = min(np.float32(threshold), np.nextafter(np.float32(1), np.float32(0)))
         self.grow = np.float32(grow)
 
     @classmethod

@@ -51,14 +51,34 @@ class Matched:
     possible: np.ndarray
 
 
+def _of_pairs(alignments: Alignments, kept: np.ndarray) -> Alignments:
+    """The alignments with the links of some pairs alone."""
+    if kept.all():
+        return alignments
+    counts = np.diff(alignments.offsets)
+    links, offsets = np.repeat(kept, counts), np.append(0, np.cumsum(np.where(kept, counts, 0)))
+    return Alignments(
+        offsets,
+        alignments.source[links],
+        alignments.target[links],
+        alignments.probability[links],
+        alignments.source_lengths,
+        alignments.target_lengths,
+        alignments.details,
+    )
+
+
 def match_gold(alignments: Alignments, gold: Gold) -> Matched:
-    """Look every link up in the gold links; the two must cover the same pairs."""
+    """Look every link up in the gold links; the two must cover the same pairs.
+
+    Links of pairs that nobody annotated are left out: they are neither right nor wrong.
+    """
     if len(alignments) != len(gold):
         raise InputError(
             f"{len(alignments):,} pairs in the alignment, but {len(gold):,} pairs in the gold links",
             remedy="Score exactly the pairs that have gold links, one line per pair, empty lines included.",
         )
-    links = as_sets(alignments)
+    links = as_sets(_of_pairs(alignments, gold.annotated))
     entry = match(links.offsets, links.source, links.target, gold.offsets, gold.source, gold.target)
     possible = entry >= 0
     sure = possible.copy()
@@ -69,7 +89,7 @@ def match_gold(alignments: Alignments, gold: Gold) -> Matched:
 def tally(
     matched: Matched, gold: Gold, links: np.ndarray | None = None, gold_links: np.ndarray | None = None
 ) -> np.ndarray:
-    """|A|, |S|, |A ∩ S|, |A ∩ P| of each pair, (N, 4) int64; masks keep a part of links and gold links."""
+    """|A|, |S|, |A ∩ S|, |A ∩ P| of each annotated pair, (N, 4) int64; masks keep a part of links and gold links."""
     kept = np.ones(len(matched.sure), bool) if links is None else links
     sure = gold.sure if gold_links is None else gold.sure & gold_links
     offsets = matched.links.offsets
@@ -81,4 +101,4 @@ def tally(
             per_pair(offsets, matched.possible & kept),
         ],
         axis=1,
-    )
+    )[gold.annotated]

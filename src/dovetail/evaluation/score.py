@@ -102,7 +102,7 @@ class Score:
 
 
 def statistics(alignments: Alignments, gold: Gold) -> np.ndarray:
-    """|A|, |S|, |A ∩ S|, |A ∩ P| of each pair, (N, 4) int64: what scores, intervals and tests are made of."""
+    """|A|, |S|, |A ∩ S|, |A ∩ P| of each annotated pair, (N, 4) int64: what scores, intervals and tests are made of."""
     return tally(match_gold(alignments, gold), gold)
 
 
@@ -140,9 +140,10 @@ def score(
 
 
 def fingerprint(gold: Gold) -> str:
-    """Start of the SHA-256 of the gold links, in hexadecimal: the same for every machine and file format."""
+    """Start of the SHA-256 of the annotated pairs' links, in hexadecimal: the same for every machine and file format."""
     digest = hashlib.sha256()
-    for array, kind in ((gold.offsets, "<i8"), (gold.source, "<i4"), (gold.target, "<i4"), (gold.sure, "u1")):
+    offsets = np.append(gold.offsets[:1], gold.offsets[1:][gold.annotated])
+    for array, kind in ((offsets, "<i8"), (gold.source, "<i4"), (gold.target, "<i4"), (gold.sure, "u1")):
         digest.update(array.astype(kind, copy=False).tobytes())
     return digest.hexdigest()[:8]
 

@@ -1,23 +1,21 @@
 """Everything that goes beyond numba's public interface, each with what it buys; and the octets of the samplers.
 
-`kernel` and `leaf` are how functions are compiled.  Around numba's cache: it must never break a run, a changed kernel must
-not be hidden by an old copy inside another one, and loading from it must not prepare the compiler.
+`kernel` and `leaf` are how functions are compiled.  Around numba's cache: its files are checked (`_cache`), and loading from
+it must not prepare the compiler.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
 from llvmlite.binding import add_symbol
 from numba import _dynfunc, types
-from numba.core import cgutils
+from numba.core import cgutils, event
+from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase
 from numba.core.compiler import DefaultPassBuilder as Passes
@@ -28,9 +26,24 @@ from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, typeof_impl
 
 from dovetail.kernels import Kernel
+from dovetail.kernels._cache import CheckedFiles
+from dovetail.kernels.compiled import compilation
 
 # Versions of numba whose cache has been seen to load kernels by itself; any other does it in its own, slower way.
 QUICK_LOADING = ((0, 68),)
+
+
+class _Watch(event.Listener):
+    """Has what is compiled counted and timed."""
+
+    def on_start(self, event: Any) -> None:
+        compilation.begin()
+
+    def on_end(self, event: Any) -> None:
+        compilation.end()
+
+
+event.register("numba:compile", _Watch())
 
 
 @typeof_impl.register(Kernel)
@@ -45,10 +58,9 @@ def kernel(function: Callable[..., Any]) -> Any:
         compiled = numba.njit(cache=True, **_COMMON)(function)
     except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
         return numba.njit(**_COMMON)(function)
-    _forgive_full_disk(compiled)
+    _check_files(compiled)
     if numba.version_info.short in QUICK_LOADING:
         _load_quickly(compiled)
-    _drop_stale(getattr(compiled.stats, "cache_path", None))
     return compiled
 
 
@@ -114,45 +126,12 @@ _COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # C
 _ONLY_A_PART = {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
 
 
-@cache
-def _drop_stale(place: str | None) -> None:
-    """Remove what was compiled before the newest source of any kernel was written.
-
-    numba looks at a kernel's own file only, and would go on using an old copy of a kernel that it calls in another.
-    """
-    if place is None:
-        return
-    with suppress(OSError):
-        newest = _newest_source()
-        for index in _files(place, ".nbi"):
-            if index.stat().st_mtime < newest:
-                with suppress(OSError):
-                    os.unlink(index)
-
-
-@cache
-def _newest_source() -> float:
-    rooms = [Path(__file__).parent, *(entry for entry in Path(__file__).parent.iterdir() if entry.is_dir())]
-    return max(source.stat().st_mtime for room in rooms for source in _files(room, ".py"))
-
-
-def _files(place: str | Path, suffix: str) -> Iterator[os.DirEntry[str]]:
-    with os.scandir(place) as entries:
-        yield from (entry for entry in entries if entry.name.endswith(suffix))
-
-
-def _forgive_full_disk(compiled: Any) -> None:
-    """A compiled kernel that cannot be saved still runs: the cache only saves time."""
+def _check_files(compiled: Any) -> None:
+    """Have numba's files checked: one that is damaged is compiled again, and one that cannot be written is not missed."""
     store = getattr(compiled, "_cache", None)
-    save = getattr(store, "save_overload", None)
-    if save is None:  # numba keeps its cache elsewhere by now
-        return
-
-    def save_if_possible(*arguments: Any) -> None:
-        with suppress(OSError):
-            save(*arguments)
-
-    store.save_overload = save_if_possible
+    files = getattr(store, "_cache_file", None)
+    if isinstance(files, IndexDataCacheFile):  # else numba keeps its cache elsewhere by now
+        store._cache_file = CheckedFiles.instead_of(files, store._impl.filename_base)
 
 
 def _load_quickly(compiled: Any) -> None:

@@ -105,6 +105,7 @@ def _gold(gold: Gold, start: int, pairs: int) -> dict[str, Any]:
         "i": packed(shown.source),
         "j": packed(shown.target),
         "sure": packed(shown.sure),
+        "annotated": None if shown.annotated.all() else packed(shown.annotated),
     }
 
 

@@ -57,9 +57,7 @@ def _render(template: str, modules: Sequence[str], *, connect: str = "'none'", *
     try:
         from jinja2 import Environment
     except ImportError as error:
-        raise InputError(
-            "pages need the package jinja2", remedy="Install it: python -m pip install 'dovetail-align[page]'."
-        ) from error
+        raise InputError("pages need the package jinja2", remedy="Install it: python -m pip install jinja2.") from error
     style, program = _read("page.css"), _program(modules)
     policy = (
         f"default-src 'none'; script-src '{_digest(program)}'; style-src '{_digest(style)}'; connect-src {connect}; "

@@ -102,7 +102,7 @@ def _require_matplotlib() -> None:
         import matplotlib  # noqa: F401
     except ImportError as error:
         raise InputError(
-            "figures need the package matplotlib", remedy="Install it: python -m pip install 'dovetail-align[plot]'."
+            "figures need the package matplotlib", remedy="Install it: python -m pip install matplotlib."
         ) from error
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+from dovetail.kernels.compiled import worked_seconds
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,8 @@ class Progress:
 
     `stage` names the work ("ibm1", "hmm", "align" ...), of which `done` out of `total` units of `unit` are finished, in
     iteration `iteration` of `iterations`.  `objective` is the log-likelihood of the last full iteration, both
-    directions together, or None; `seconds` the time since the stage began.
+    directions together, or None; `seconds` the time since the stage began, without
+    that of compiling.
     """
 
     stage: str
@@ -44,13 +46,13 @@ class Monitor:
         self.converged = False
         self._stage, self._done, self._total, self._iteration, self._iterations = "", 0, 0, 0, 1
         self._objective: float | None = None
-        self._began = time.monotonic()
+        self._began = worked_seconds()
 
     def begin(self, stage: str, iterations: int, pieces: int) -> None:
         self._stage, self._iteration, self._iterations = stage, 0, iterations
         self._done, self._total = 0, pieces * iterations
         self._objective, self.converged = None, False
-        self._began = time.monotonic()
+        self._began = worked_seconds()
         self._report()
 
     def worked(self, pieces: int) -> None:
@@ -79,6 +81,6 @@ class Monitor:
                     self._iteration,
                     self._iterations,
                     self._objective,
-                    time.monotonic() - self._began,
+                    worked_seconds() - self._began,
                 )
             )

@@ -98,6 +98,8 @@ def evaluate_phrases(alignments: Alignments, gold: Gold, longest: int = 7, sure_
         raise InputError(f"alignments of {len(alignments):,} pairs, gold of {len(gold):,}")
     right = hypothesis = reference = 0
     for n, alignment in enumerate(alignments):
+        if not gold.annotated[n]:
+            continue
         links = list(gold[n].sure if sure_only else gold[n].possible)
         # A hypothesis read from a file knows its sentences only up to the last link.
         I = max([alignment.source_length, *(i + 1 for i, _ in links)])

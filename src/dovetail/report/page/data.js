@@ -28,7 +28,8 @@ function openSide(side) {
 
 function openGold(gold) {
   const offsets = starts(unpacked(gold.counts));
-  return { start: gold.start, pairs: offsets.length - 1, offsets, i: unpacked(gold.i), j: unpacked(gold.j), sure: unpacked(gold.sure) };
+  const pairs = offsets.length - 1, annotated = gold.annotated ? unpacked(gold.annotated) : new Uint8Array(pairs).fill(1);
+  return { start: gold.start, pairs, annotated, number: annotated.reduce((a, b) => a + b, 0), offsets, i: unpacked(gold.i), j: unpacked(gold.j), sure: unpacked(gold.sure) };
 }
 
 function openSystem(system, corpus) {
@@ -88,7 +89,7 @@ export function wordsOf(side, n) {
 }
 
 export function hasGold(corpus, n) {
-  return corpus.gold !== null && n >= corpus.gold.start && n < corpus.gold.start + corpus.gold.pairs;
+  return corpus.gold !== null && corpus.gold.annotated[n - corpus.gold.start] === 1;
 }
 
 // {sure, possible}: Maps are not needed for a pair, sets of "i-j" are; null where the pair has no gold links.

@@ -24,7 +24,7 @@ export function finder(corpus, state, facts) {
     uncertain: { label: "Uncertain", test: (n) => facts.uncertain[n] > 0, missing: !graded && "needs probabilities", title: `a probability between ${UNCERTAIN.join(" and ")}` },
     rare: { label: "Rare words", test: (n) => facts.rare[n] > 0 },
     unproved: { label: "Not certified", test: unproved, missing: !proofs.length && "needs JSON lines of an exact decoder, or such a model" },
-    gold: { label: "With gold", test: (n) => hasGold(corpus, n), missing: (!corpus.gold && "needs gold links") || (corpus.gold.pairs === corpus.pairs && "all pairs have gold links") },
+    gold: { label: "With gold", test: (n) => hasGold(corpus, n), missing: (!corpus.gold && "needs gold links") || (corpus.gold.number === corpus.pairs && "all pairs have gold links") },
   };
 
   const sorts = {

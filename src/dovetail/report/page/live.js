@@ -74,7 +74,7 @@ function factsOf(model, pair) {
   const parts = [`${pair.cells.filter((cell) => cell.taken).length} links`];
   if (model.certified !== undefined) parts.push(model.certified ? "proved optimal" : "not certified");
   const unseen = model.unseen_source.length + model.unseen_target.length;
-  if (unseen) parts.push(`${unseen} words never seen`);
+  if (unseen) parts.push(`${unseen} word${unseen === 1 ? "" : "s"} never seen`);
   return parts.join(" · ");
 }
 

@@ -39,8 +39,8 @@ export function tally(corpus, system, threshold) {
   const test = linkTest(corpus, system, threshold), { offsets, mark } = system, { gold, pairs } = corpus;
   const sure = gold && (corpus.sure ??= sureCounts(corpus));
   const links = new Uint32Array(pairs), wrong = new Uint32Array(pairs), missed = new Uint32Array(pairs);
-  const statistics = gold && new Float64Array(4 * gold.pairs);
-  let total = 0;
+  const statistics = gold && new Float64Array(4 * gold.number);
+  let total = 0, annotated = 0;
   for (let n = 0; n < pairs; n++) {
     let count = 0, inSure = 0, inPossible = 0;
     for (let k = offsets[n]; k < offsets[n + 1]; k++) {
@@ -55,7 +55,7 @@ export function tally(corpus, system, threshold) {
       const g = n - gold.start;
       wrong[n] = count - inPossible;
       missed[n] = sure[g] - inSure;
-      statistics.set([count, sure[g], inSure, inPossible], 4 * g);
+      statistics.set([count, sure[g], inSure, inPossible], 4 * annotated++);
     }
   }
   return { links, wrong, missed, statistics, total, counts: gold && summed(statistics) };
@@ -113,6 +113,7 @@ export function curve(corpus, system) {
   const { gold, scale } = corpus;
   const entered = new Float64Array(3 * (STEPS + 1));
   for (let n = gold.start; n < gold.start + gold.pairs; n++) {
+    if (!hasGold(corpus, n)) continue;
     for (let k = system.offsets[n]; k < system.offsets[n + 1]; k++) {
       const step = Math.ceil((system.p[k] * STEPS) / scale) - 1; // the highest threshold that it exceeds
       if (step < 0) continue;
@@ -222,6 +223,7 @@ export function errorsByWord(corpus, system, threshold, which, largest = 15) {
   const note = (found, sign, partner) => found.partners.set(sign + partner, (found.partners.get(sign + partner) ?? 0) + 1);
   for (let g = 0; g < gold.pairs; g++) {
     const n = gold.start + g, right = new Set();
+    if (!hasGold(corpus, n)) continue;
     for (let k = system.offsets[n]; k < system.offsets[n + 1]; k++) {
       if (!test(k)) continue;
       if (system.mark[k] === NOT_GOLD) {

@@ -16,7 +16,7 @@ export function drawSummary(host, corpus, tallies, state, withIntervals, act) {
   const card = (title, note, ...parts) =>
     cards.push(element("section", { class: "card" }, element("h2", {}, title), note ? element("p", { class: "note" }, note) : null, ...parts));
   if (corpus.gold) {
-    card("Scores", `${grouped(corpus.gold.pairs)} pairs with gold links. Below each score its 95 per cent interval, from ${grouped(SAMPLES)} resamples of the pairs.`, scores(corpus, tallies, withIntervals));
+    card("Scores", `${grouped(corpus.gold.number)} pairs with gold links. Below each score its 95 per cent interval, from ${grouped(SAMPLES)} resamples of the pairs.`, scores(corpus, tallies, withIntervals));
     card("Precision and recall", "Each curve runs over all thresholds; its sign stands where the links are now. Click on a curve to go there.", curves(corpus, tallies, act));
   } else {
     card("Links", "Without gold links nothing can be scored: pass --gold FILE.", linkCounts(corpus, tallies));
