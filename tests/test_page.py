@@ -209,7 +209,7 @@ def test_the_modules_never_turn_text_into_markup():
 
 def test_view_writes_a_page(files_in):
     out = files_in / "page.html"
-    arguments = ["view", files_in / "s", files_in / "t", "--alignment", f"mine={files_in / 'links'}", "-o", out]
+    arguments = ["view", files_in / "s", files_in / "t", "--links", f"mine={files_in / 'links'}", "-o", out]
     done = CliRunner().invoke(dovetail, list(map(str, arguments)))
     assert done.exit_code == 0, done.output
     page = out.read_text("utf-8")
@@ -224,7 +224,7 @@ def test_certificates_of_json_lines_reach_the_page(files_in):
     lines = [{"links": [[0, 0]], "certified": True}, {"links": [[1, 1]], "certified": False}]
     (files_in / "exact.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
     out = files_in / "page.html"
-    done = run("view", files_in / "s", files_in / "t", "--alignment", files_in / "exact.jsonl", "-o", out, "--quiet")
+    done = run("view", files_in / "s", files_in / "t", "--links", files_in / "exact.jsonl", "-o", out, "--quiet")
     assert done == 0
     data = json.loads(re.search(r'id="data">(.*?)</script>', out.read_text("utf-8"), re.S)[1])
     assert unpacked(data["systems"][0]["certified"]).tolist() == [1, 0]
@@ -235,7 +235,7 @@ def test_gold_may_cover_only_some_pairs(files_in):
     (files_in / "gold").write_text("0-0 1?1\n", "utf-8")
     out = files_in / "page.html"
     for start in (0, 1):
-        links = ("--alignment", files_in / "links", "--gold", files_in / "gold", "--gold-start", start)
+        links = ("--links", files_in / "links", "--gold", files_in / "gold", "--gold-start", start)
         assert run("view", files_in / "s", files_in / "t", *links, "-o", out, "--quiet") == 0
         data = json.loads(re.search(r'id="data">(.*?)</script>', out.read_text("utf-8"), re.S)[1])
         assert data["gold"]["start"] == start
@@ -245,16 +245,16 @@ def test_gold_may_cover_only_some_pairs(files_in):
 @pytest.mark.parametrize(
     ("change", "arguments", "complaint"),
     [
-        ({}, ["--alignment", "nowhere"], "nowhere"),
+        ({}, ["--links", "nowhere"], "nowhere"),
         ({}, [], "nothing to show"),
         ({}, ["--load", "nowhere"], "nowhere"),
-        ({"links": "0-0\n"}, ["--alignment", "links"], "links"),
-        ({"links": "0-7\n\n"}, ["--alignment", "links"], "links, line 1"),
-        ({"gold": "0-0\n0-0\n0-0\n"}, ["--alignment", "links", "--gold", "gold"], "gold"),
-        ({"gold": "0-9\n0-0\n"}, ["--alignment", "links", "--gold", "gold"], "gold, line 1"),
-        ({"gold": "0-0\n"}, ["--alignment", "links", "--gold", "gold", "--gold-start", "5"], "gold"),
-        ({"gold": "0-0\n"}, ["--alignment", "links", "--gold", "gold", "--gold-start", "1", "--limit", "1"], "--limit"),
-        ({"s": "", "t": "", "links": ""}, ["--alignment", "links"], "empty"),
+        ({"links": "0-0\n"}, ["--links", "links"], "links"),
+        ({"links": "0-7\n\n"}, ["--links", "links"], "links, line 1"),
+        ({"gold": "0-0\n0-0\n0-0\n"}, ["--links", "links", "--gold", "gold"], "gold"),
+        ({"gold": "0-9\n0-0\n"}, ["--links", "links", "--gold", "gold"], "gold, line 1"),
+        ({"gold": "0-0\n"}, ["--links", "links", "--gold", "gold", "--gold-start", "5"], "gold"),
+        ({"gold": "0-0\n"}, ["--links", "links", "--gold", "gold", "--gold-start", "1", "--limit", "1"], "--limit"),
+        ({"s": "", "t": "", "links": ""}, ["--links", "links"], "empty"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(files_in, monkeypatch, capsys, change, arguments, complaint):
@@ -285,7 +285,7 @@ def test_a_file_is_named_by_the_user_or_by_itself(tmp_path, monkeypatch):
 def test_reading_options_reach_the_bitext(files_in):
     out = files_in / "page.html"
     (files_in / "links").write_text("0-0\n0-0 3-4\n", "utf-8")
-    arguments = ["--alignment", files_in / "links", "-o", out, "--tokenizer", "unicode", "--quiet"]
+    arguments = ["--links", files_in / "links", "-o", out, "--tokenizer", "unicode", "--quiet"]
     assert run("view", files_in / "s", files_in / "t", *arguments) == 0
     assert read_bitext(files_in / "s", files_in / "t", tokenizer="unicode").tokens(1)[0] == ["the", "<", "b", ">"]
     data = json.loads(re.search(r'id="data">(.*?)</script>', out.read_text("utf-8"), re.S)[1])

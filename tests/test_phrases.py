@@ -85,7 +85,7 @@ def text_and_links(tmp_path):
         ("gold", ["0-0 1-1", "0-0 1?1 2?1"]),
     ):
         (tmp_path / name).write_text("".join(line + "\n" for line in lines), "utf-8")
-    return [str(tmp_path / name) for name in ("a.en", "a.fr", "links")]
+    return [str(tmp_path / "a.en"), str(tmp_path / "a.fr"), "--links", str(tmp_path / "links")]
 
 
 def run(*arguments):

@@ -42,7 +42,7 @@ def rows(text, words):
 
 
 def test_a_pair_is_drawn_without_colours_where_nobody_asked_for_them(place):
-    status, out, _ = run("s", "t", "links", place=place)
+    status, out, _ = run("s", "t", "--links", "links", place=place)
     assert status == 0
     assert "\x1b" not in out
     assert rows(out, ["the", "house"]) == [[LINK, EMPTY], [EMPTY, LINK]]
@@ -52,22 +52,22 @@ def test_a_pair_is_drawn_without_colours_where_nobody_asked_for_them(place):
 def test_colours_come_when_asked_for_and_change_no_character(place):
     import re
 
-    plain = run("s", "t", "links", "--no-color", place=place)[1]
-    coloured = run("s", "t", "links", "--color", place=place)[1]
+    plain = run("s", "t", "--links", "links", "--no-color", place=place)[1]
+    coloured = run("s", "t", "--links", "links", "--color", place=place)[1]
     assert "\x1b[" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
 
 
 def test_gold_tells_right_from_wrong_by_shape(place):
     (place / "links").write_text("0-0 0-1\n0-0\n", "utf-8")
-    out = run("s", "t", "links", "--gold", "gold", place=place)[1]
+    out = run("s", "t", "--links", "links", "--gold", "gold", place=place)[1]
     assert rows(out, ["the", "house"]) == [[LINK, WRONG], [EMPTY, EMPTY]]
-    out = run("s", "t", "links", "--gold", "gold", "--pair", 2, place=place)[1]
+    out = run("s", "t", "--links", "links", "--gold", "gold", "--pair", 2, place=place)[1]
     assert rows(out, ["to", "be"]) == [[WRONG], [MISSED]]
 
 
 def test_probabilities_fill_the_circles(place):
-    out = run("s", "t", "links", "--pair", 2, place=place)[1]
+    out = run("s", "t", "--links", "links", "--pair", 2, place=place)[1]
     assert rows(out, ["to", "be"]) == [["◑"], [LINK]]
     assert [shade(p) for p in (1.0, 0.7, 0.5, 0.1)] == ["●", "◕", "◑", "◔"]
 
@@ -87,13 +87,13 @@ def test_a_model_draws_a_new_pair(place):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["s", "t", "links", "--pair", "3"], "no pair 3. There are 2"),
-        (["s", "t", "links", "--pair", "0"], "--pair"),
-        (["s", "t"], "either the file LINKS or --load"),
-        (["s", "t", "links", "--load", "x"], "either the file LINKS or --load"),
+        (["s", "t", "--links", "links", "--pair", "3"], "no pair 3. There are 2"),
+        (["s", "t", "--links", "links", "--pair", "0"], "--pair"),
+        (["s", "t"], "either --links FILE or --load"),
+        (["s", "t", "--links", "links", "--load", "x"], "either --links FILE or --load"),
         (["s", "t", "nowhere"], "nowhere"),
         (["s", "t", "--load", "nowhere"], "nowhere"),
-        (["s", "t", "links", "--gold", "nowhere"], "nowhere"),
+        (["s", "t", "--links", "links", "--gold", "nowhere"], "nowhere"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(place, arguments, complaint):
@@ -108,7 +108,7 @@ def test_words_cannot_move_the_cursor(place):
     (place / "s").write_text("\x1b[2Jx \u202ey\n[red]a \x07\n", "utf-8")
     (place / "t").write_text("b \x9b\n[/] c\n", "utf-8")
     for number in (1, 2):
-        status, out, _ = run("s", "t", "links", "--pair", number, place=place)
+        status, out, _ = run("s", "t", "--links", "links", "--pair", number, place=place)
         assert status == 0
         assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(out)
     assert "[red]a" in out, "words are no markup"

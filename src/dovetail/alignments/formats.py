@@ -34,13 +34,16 @@ class AlignmentFormat:
     """How links are written and read, and how a file is known by its first line that is not empty.
 
     `write(handle, alignments, text, first_id)`, `read(lines, path, lengths)`, where lengths is an (N, 2)
-    array or None.  At most one format recognises a line.
+    array or None.  At most one format recognises a line.  A pair takes `lines_per_pair` lines, so that a file can be read
+    part by part; 0 says that links stand in any order.  `skips_blanks`: lines without anything are no pairs.
     """
 
     write: Callable[[TextIO, Alignments, Text | None, int], None]
     read: Callable[[Iterable[str], str, np.ndarray | None], Alignments]
     recognises: Callable[[str], bool]
     needs_text: bool = False
+    lines_per_pair: int = 1
+    skips_blanks: bool = False
 
 
 alignment_formats: Registry[AlignmentFormat] = Registry("alignment format")
@@ -70,12 +73,14 @@ def read_alignments(path: str | PathLike[str], format: str | None = None, length
     number of pairs refused.  Without it, and in formats that do not tell, a sentence is taken to end at its
     last link.
     """
-    name = display_name(path)
-    chosen = None if format is None else alignment_formats[format]
-    lines: Iterator[str] = iter(read_lines(path))
-    if chosen is None:
-        chosen, lines = _recognise(lines, name)
-    return chosen.read(lines, name, length_table(lengths))
+    chosen, lines = open_alignments(path, format)
+    return chosen.read(lines, display_name(path), length_table(lengths))
+
+
+def open_alignments(path: str | PathLike[str], format: str | None = None) -> tuple[AlignmentFormat, Iterator[str]]:
+    """A file's format, seen in its first line that is not empty unless named, and all of its lines."""
+    lines = iter(read_lines(path))
+    return _recognise(lines, display_name(path)) if format is None else (alignment_formats[format], lines)
 
 
 def _recognise(lines: Iterator[str], path: str) -> tuple[AlignmentFormat, Iterator[str]]:
@@ -136,16 +141,16 @@ alignment_formats.add(
 )
 alignment_formats.add(
     "jsonl",
-    AlignmentFormat(write_jsonl, read_jsonl, _is_jsonl),
+    AlignmentFormat(write_jsonl, read_jsonl, _is_jsonl, skips_blanks=True),
     "one JSON object a pair: words, character offsets, links, probabilities, scores",
 )
 alignment_formats.add(
     "giza",
-    AlignmentFormat(write_giza, read_giza, lambda line: HEADER.fullmatch(line) is not None, needs_text=True),
+    AlignmentFormat(write_giza, read_giza, lambda line: HEADER.fullmatch(line) is not None, True, lines_per_pair=3),
     "GIZA++'s A3 files, three lines a pair",
 )
 alignment_formats.add(
     "naacl",
-    AlignmentFormat(write_naacl, read_naacl, lambda line: LINE.fullmatch(line) is not None),
+    AlignmentFormat(write_naacl, read_naacl, lambda line: LINE.fullmatch(line) is not None, lines_per_pair=0),
     "`0001 1 2 S`, one line per link, counted from 1 (shared tasks of 2003 and 2005)",
 )

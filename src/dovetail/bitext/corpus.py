@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from os import PathLike
 from typing import Any, Protocol
 
@@ -311,3 +312,20 @@ def read_bitext(
         target_language=target_language,
     )
     return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+
+
+def read_bitext_parts(
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    lower: bool = False,
+    form: str | None = None,
+    tokenizer: str = "whitespace",
+    pairs: int = 1 << 14,
+    **reading: Any,
+) -> Iterator[Bitext]:
+    """As `read_bitext`, so many pairs at a time: each part has vocabularies of its own, and memory does not grow."""
+    options = TextOptions(tokenizer, Normaliser(lower, form))
+    remaining = read_pairs(source, target, **reading)
+    while part := list(islice(remaining, pairs)):
+        yield Bitext.from_pairs(part, options=options)

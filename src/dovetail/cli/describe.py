@@ -7,29 +7,25 @@ from typing import Any
 
 import click
 
+from dovetail.cli.aligned import aligned_text, open_aligned
+
 
 @click.command()
-@click.argument("alignment")
+@aligned_text
 @click.option("--reverse", metavar="FILE", help="The other direction's links: how far the two agree.")
-@click.option(
-    "--text", nargs=2, metavar="SOURCE TARGET", help="The sentences: unaligned words and the dictionary count."
-)
-@click.option("--gold", metavar="FILE", help="With --text: scores of rare and of common words apart.")
+@click.option("--gold", metavar="FILE", help="Gold links: scores of rare and of common words apart.")
 @click.option(
     "--rare", type=click.IntRange(1), default=5, show_default=True, help="A word seen at most this often is rare."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def describe(
-    alignment: str, reverse: str | None, text: tuple[str, str] | None, gold: str | None, rare: int, as_json: bool
-) -> None:
+def describe(reverse: str | None, gold: str | None, rare: int, as_json: bool, **values: Any) -> None:
     """What an alignment looks like: one-to-one share, fertilities, symmetry, size of the induced dictionary.
 
-    Fertility is how many links a source word takes; with --gold, precision and recall of rare and common source words
-    are told apart by how often they occur in the text.
+    SOURCE and TARGET are read as by `dovetail align`.  Fertility is how many links a source word takes; with --gold,
+    precision and recall of rare and common source words are told apart by how often they occur in the text.
     """
     from dovetail.alignments.formats import read_alignments
     from dovetail.alignments.gold import read_gold
-    from dovetail.bitext.corpus import read_bitext
     from dovetail.evaluation import (
         dictionary_size,
         evaluate_by_frequency,
@@ -38,10 +34,8 @@ def describe(
         symmetry,
     )
 
-    if gold and not text:
-        raise click.UsageError("--gold needs --text: how often a word occurs decides whether it is rare.")
-    bitext = read_bitext(*text, keep_text=False) if text else None
-    links = read_alignments(alignment, None, bitext.lengths if bitext else None)
+    bitext, links = open_aligned(values).whole(keep_text=False)
+    source, target = bitext.source, bitext.target
     of_words = fertilities(links)
     found: dict[str, Any] = {
         "pairs": len(links),
@@ -55,17 +49,13 @@ def describe(
             "maximum": of_words.maximum,
         },
     }
+    found["dictionary"] = dictionary_size(links, source.ids, source.offsets, target.ids, target.offsets)
     if reverse:
-        found["symmetry"] = symmetry(links, read_alignments(reverse, None, bitext.lengths if bitext else None))
-    if bitext:
-        source, target = bitext.source, bitext.target
-        found["dictionary"] = dictionary_size(links, source.ids, source.offsets, target.ids, target.offsets)
-        if gold:
-            counts = source.vocabulary.counts[source.ids]
-            by = evaluate_by_frequency(
-                links, read_gold(gold, lengths=bitext.lengths), counts, source.offsets, rare=rare
-            )
-            found |= {"rare": by.rare.to_dict(), "common": by.common.to_dict()}
+        found["symmetry"] = symmetry(links, read_alignments(reverse, None, bitext.lengths))
+    if gold:
+        truth = read_gold(gold, lengths=bitext.lengths)
+        by = evaluate_by_frequency(links, truth, source.vocabulary.counts[source.ids], source.offsets, rare=rare)
+        found |= {"rare": by.rare.to_dict(), "common": by.common.to_dict()}
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -76,8 +66,7 @@ def describe(
     click.echo(f"fertility {of_words.mean:.2f} on average: {shown}")
     if reverse:
         click.echo(f"symmetry {100 * found['symmetry']:.1f} per cent")
-    if bitext:
-        click.echo(f"dictionary of {found['dictionary']:,} word pairs")
+    click.echo(f"dictionary of {found['dictionary']:,} word pairs")
     if gold:
         click.echo(f"rare words:   {by.rare}")
         click.echo(f"common words: {by.common}")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import click
 
-from dovetail.cli.options import Names, format_names
+from dovetail.cli.aligned import aligned_text, open_aligned
 
 
 @click.command()
-@click.argument("source")
-@click.argument("target")
-@click.argument("links")
+@aligned_text
 @click.option(
     "-o", "--output", default="-", metavar="FILE", help="Where phrase pairs go; - is standard output, .gz .zst work."
 )
@@ -22,30 +21,18 @@ from dovetail.cli.options import Names, format_names
 @click.option("--positions", is_flag=True, help="One line for every place where a phrase pair stands.")
 @click.option("--gold", metavar="FILE", help="Print how many phrase pairs are those of gold links, and write none.")
 @click.option("--sure", is_flag=True, help="With --gold: phrase pairs of its sure links alone.")
-@click.option("--format", "format_", type=Names("name", format_names), help="Format of the links.  [default: seen]")
 @click.option("--json", "as_json", is_flag=True, help="With --gold: print one JSON object.")
 def phrases(
-    source: str,
-    target: str,
-    links: str,
-    output: str,
-    longest: int,
-    positions: bool,
-    gold: str | None,
-    sure: bool,
-    format_: str | None,
-    as_json: bool,
+    output: str, longest: int, positions: bool, gold: str | None, sure: bool, as_json: bool, **values: Any
 ) -> None:
     """Extract phrase pairs from an aligned bitext, or score them.
 
-    SOURCE and TARGET are the text, LINKS is what `dovetail align` or another aligner wrote.  A phrase pair is a span of each
+    SOURCE and TARGET are read as by `dovetail align`.  A phrase pair is a span of each
     sentence with at least one link between them, and none that leaves either.  Writes source phrase, target phrase and
     count, separated by tabs, the most frequent first; with --positions pair, spans (both ends inclusive, counted from 0) and
     words.  With --gold it prints precision, recall and F1 of the phrase pairs against those that the gold links allow.
     """
-    from dovetail.alignments.formats import read_alignments
     from dovetail.alignments.gold import read_gold
-    from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.uses.phrases import evaluate_phrases, occurrences, phrase_table
 
@@ -53,8 +40,7 @@ def phrases(
         raise click.UsageError("--sure and --json belong to --gold.")
     if gold is not None and (positions or output != "-"):
         raise click.UsageError("--gold prints a score and writes no phrase pairs: drop --positions and -o.")
-    bitext = read_bitext(source, target, keep_text=gold is None)
-    alignments = read_alignments(links, format_, bitext.lengths)
+    bitext, alignments = open_aligned(values).whole(keep_text=gold is None)
     if gold is not None:
         score = evaluate_phrases(alignments, read_gold(gold, lengths=bitext.lengths), longest, sure_only=sure)
         click.echo(json.dumps(score.to_dict()) if as_json else str(score))

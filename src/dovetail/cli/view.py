@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dovetail.cli.aligned import links_format
 from dovetail.cli.options import plugins, reading, reading_of, text_options
 from dovetail.errors import InputError
 
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 @click.argument("source")
 @click.argument("target", required=False)
 @click.option(
-    "--alignment",
-    "alignments",
+    "--links",
     multiple=True,
     metavar="[NAME=]FILE",
     help="Links to show, in any format that dovetail reads; repeatable.",
 )
+@links_format
 @click.option(
     "--load", "models", multiple=True, metavar="[NAME=]MODEL", help="A saved model, for posteriors; repeatable."
 )
@@ -53,10 +54,11 @@ if TYPE_CHECKING:
 def view(source: str, target: str | None, **values: Any) -> None:
     """Write one HTML file to look at alignments: it opens from disk and asks no network.
 
-    SOURCE and TARGET are read as by `dovetail align`.  Each --alignment and each --load is shown side by side with the
+    SOURCE and TARGET are read as by `dovetail align`.  Each --links and each --load is shown side by side with the
     others: words with links between them, matrices of probabilities, and with --gold what is right, wrong and missed.
     JSON lines of an exact decoder also say which pairs are not certified.
     """
+    from dovetail.alignments.formats import read_alignments
     from dovetail.bitext.corpus import read_bitext
     from dovetail.bitext.text import atomic_writer
     from dovetail.cli.progress import progress_bars, say
@@ -64,8 +66,8 @@ def view(source: str, target: str | None, **values: Any) -> None:
     from dovetail.report.systems import System
 
     options, quiet = reading(values), values["quiet"]
-    if not values["alignments"] and not values["models"]:
-        raise click.UsageError("nothing to show: pass --alignment FILE or --load MODEL.")
+    if not values["links"] and not values["models"]:
+        raise click.UsageError("nothing to show: pass --links FILE or --load MODEL.")
     aligners = load_models(values["models"], values["threads"], options)
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
@@ -80,7 +82,8 @@ def view(source: str, target: str | None, **values: Any) -> None:
                     f"the gold links begin behind the {limit:,} pairs that are shown", remedy="Pass a larger --limit."
                 )
             systems = [
-                System.of_alignments(name, _links(path, lengths)) for name, path in map(named, values["alignments"])
+                System.of_alignments(name, read_alignments(path, values["links_format"], lengths))
+                for name, path in map(named, values["links"])
             ]
             seen = bitext if total <= limit else bitext.part(0, limit)
             systems += [System.of_aligner(name, aligner, seen, progress=callback) for name, aligner in aligners.items()]
@@ -135,12 +138,6 @@ def _with_own_names(systems: list[Any]) -> list[Any]:
         seen.add(name)
         result.append(replace(system, name=name))
     return result
-
-
-def _links(path: str, lengths: list[tuple[int, int]]) -> Any:
-    from dovetail.alignments.formats import read_alignments
-
-    return read_alignments(path, None, lengths)
 
 
 def _gold(path: str, start: int, lengths: list[tuple[int, int]]) -> Gold:
