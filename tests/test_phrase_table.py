@@ -57,10 +57,11 @@ def naive_orientation(links, I, J, corner, opposite):
 
 def naive_table(aligned, longest):
     lexicon = naive_lexicon(aligned)
-    found, turns, right = defaultdict(Counter), defaultdict(Counter), Counter()
-    for source, target, links, probabilities in aligned:
+    found, turns, right, places = defaultdict(Counter), defaultdict(Counter), Counter(), defaultdict(set)
+    for n, (source, target, links, probabilities) in enumerate(aligned):
         for a, b, c, d in phrase_pairs(links, len(source), len(target), longest):
             key = " ".join(source[a : b + 1]), " ".join(target[c : d + 1])
+            places[key].add(n)
             inside = [(i, j) for i, j in links if a <= i <= b]
             found[key][tuple((i - a, j - c) for i, j in inside)] += 1
             shape = links, len(source), len(target)
@@ -87,7 +88,13 @@ def naive_table(aligned, longest):
             (turns[source, target][side, kind] + 0.5) / (count + 1.5) for side in ("before", "behind") for kind in "mso"
         ]
         scores = [count / of_target, lexical[0], count / of_source, lexical[1]]
-        table[source, target] = (scores, list(links), (of_target, of_source, count), right[source, target], order)
+        table[source, target] = (
+            scores,
+            list(links),
+            (of_target, of_source, count, len(places[source, target])),
+            right[source, target],
+            order,
+        )
     return table
 
 
@@ -106,7 +113,7 @@ def test_the_table_is_the_slow_twins_in_any_memory(aligned, longest, memory):
     for phrase in found:
         scores, links, counts, right, order = expected[phrase.source, phrase.target]
         assert phrase.links == links
-        assert (phrase.target_count, phrase.source_count, phrase.count) == counts
+        assert (phrase.target_count, phrase.source_count, phrase.count, phrase.pairs) == counts
         given_scores = [phrase.inverse, phrase.inverse_lexical, phrase.direct, phrase.direct_lexical]
         assert given_scores == pytest.approx(scores)
         assert phrase.expected == pytest.approx(right)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from operator import index
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
+
+if TYPE_CHECKING:
+    from dovetail.uses.lexicon import Lexicon
 
 CANDIDATE = 0.001  # cells with a lower posterior have no place on a development set's curve
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
@@ -180,6 +183,13 @@ class Aligner:
         """
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return fertility_table(self._compacted(), vocabularies, direction, minimum)
+
+    def lexicon(self, bitext: Bitext, *, longest: int = 1, examples: int = 3) -> Lexicon:
+        """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`."""
+        from dovetail.uses.aligned import AlignedText
+        from dovetail.uses.lexicon import lexicon
+
+        return lexicon(AlignedText(bitext, self.align(bitext)), longest=longest, examples=examples)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""

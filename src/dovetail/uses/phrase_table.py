@@ -6,7 +6,7 @@ phrase, in the order of the bytes of what is written, as Moses' own tools want i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from typing import NamedTuple
@@ -16,21 +16,23 @@ import numpy as np
 from dovetail.kernels.links import phrases as kernels
 from dovetail.uses.aligned import Aligned, Part
 from dovetail.uses.spill import MEMORY, Spill
-from dovetail.uses.tally import ONE, LinkCounts, LinkTally
+from dovetail.uses.tally import ONE, LinkCounts, LinkTally, first_of_pair
 from dovetail.uses.tokens import escaped
 
 PAIRS = 1 << 11  # sentence pairs whose phrases are collected at a time
 ROWS = 1 << 12  # phrase pairs that become objects at a time
 SMOOTHING = 0.5  # added to every orientation's count, as Moses does
-# Columns of what is counted: times, their probability, orientations to the phrase before and behind, the target's times.
-TIMES, RIGHT, BEFORE, BEHIND, OF_TARGET = 0, 1, slice(2, 4), slice(4, 6), 6
+# What is counted, by column: times, their probability, orientations to the phrase before and behind, sentence pairs; and the
+# times of the target phrase.
+TIMES, RIGHT, BEFORE, BEHIND, PAIRED, OF_TARGET = 0, 1, slice(2, 4), slice(4, 6), 6, 7
 
 
 class Phrase(NamedTuple):
     """A phrase pair of the table.
 
     `inverse` is p(source | target), `direct` p(target | source), each with its lexical weight; `orientations` are
-    p(monotone), p(swap), p(other) towards the phrase before, and towards the one behind.
+    p(monotone), p(swap), p(other) towards the phrase before, and towards the one behind.  `pairs` are sentence pairs with
+    it, `expected` how often all its links are right, by their probabilities.
     """
 
     source: str
@@ -44,6 +46,7 @@ class Phrase(NamedTuple):
     source_count: int
     target_count: int
     expected: float
+    pairs: int
     orientations: tuple[float, ...]
 
     def moses(self) -> str:
@@ -76,8 +79,8 @@ class _Words:
     end: int  # the separator's rank
 
     @classmethod
-    def of(cls, words: list[str]) -> _Words:
-        spelled = [escaped(word) for word in words]
+    def of(cls, words: list[str], spell: Callable[[str], str]) -> _Words:
+        spelled = [spell(word) for word in words]
         # A blank follows every word on a line, so words are compared with it.
         order = sorted(range(len(words) + 1), key=lambda n: _bytes(spelled[n] if n < len(words) else "|||"))
         ranks = np.zeros(len(words) + 1, np.uint32)
@@ -118,21 +121,22 @@ def phrase_table(
     longest: int = 7,
     *,
     thot: bool = False,
+    spell: Callable[[str], str] = escaped,
     memory: int = MEMORY,
     folder: str | PathLike[str] | None = None,
 ) -> Iterator[Phrase]:
     """Every phrase pair of at most `longest` words a side, sorted as the lines of a Moses table are.
 
-    `thot` leaves out what Thot's phrase model leaves out.  `memory` bytes are held while sorting, the rest is in a new
-    folder within `folder`, which goes in the end.
+    `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
+    sorting, the rest is in a new folder within `folder`, which goes in the end.
     """
     tally = LinkTally()
     width = 4 * (2 * longest + (longest * longest + 31) // 32)
-    with Spill(width, 6, memory // 2, folder) as by_target, Spill(width, 7, memory // 2, folder) as by_source:
+    with Spill(width, 7, memory // 2, folder) as by_target, Spill(width, 8, memory // 2, folder) as by_source:
         for part in aligned.parts():
             _collect(part, tally, longest, thot, by_target)
         counts = tally.result()
-        sides = _Words.of(counts.sources.words), _Words.of(counts.targets.words)
+        sides = _Words.of(counts.sources.words, spell), _Words.of(counts.targets.words, spell)
         for keys, values in by_target.merged(together=4 * longest):
             words, values = _most_frequent_links(keys.view(">u4"), values, longest)
             source, target = sides[0].ranked(words[:, longest : 2 * longest]), sides[1].ranked(words[:, :longest])
@@ -164,8 +168,9 @@ def _collect(part: Part, tally: LinkTally, longest: int, thot: bool, spill: Spil
         probability,
     )
     for first in range(0, len(links), PAIRS):
-        keys, values = kernels.collect(first, min(first + PAIRS, len(links)), text, longest, ONE, thot)
-        spill.add(_as_bytes(keys), values)
+        keys, values, places = kernels.collect(first, min(first + PAIRS, len(links)), text, longest, ONE, thot)
+        phrases = _as_bytes(keys[:, : 2 * longest]).view(f"S{8 * longest}").reshape(-1)
+        spill.add(_as_bytes(keys), np.column_stack([values, first_of_pair(phrases, places)]))
 
 
 def _as_bytes(keys: np.ndarray) -> np.ndarray:
@@ -240,10 +245,11 @@ def _phrases(
         of_source.tolist(),
         of_target.tolist(),
         (values[:, RIGHT] / ONE).tolist(),
+        values[:, PAIRED].tolist(),
         np.concatenate(turns, axis=1).tolist(),
         strict=True,
     )
-    for s, t, inverse, (of_s, of_t), direct, mask, count, count_s, count_t, expected, orientations in rows:
+    for s, t, inverse, (of_s, of_t), direct, mask, count, count_s, count_t, expected, pairs, orientations in rows:
         yield Phrase(
             sides[0].text(s),
             sides[1].text(t),
@@ -256,6 +262,7 @@ def _phrases(
             count_s,
             count_t,
             expected,
+            pairs,
             tuple(orientations),
         )
 

@@ -134,7 +134,7 @@ class LinkTally:
         )
         keys = pair_keys(ids[0][places[0]], ids[1][places[1]])
         ones = np.ones(len(keys), np.int64)
-        self._links.add(keys, np.column_stack([ones, weight, _first_of_pair(keys, pair)]))
+        self._links.add(keys, np.column_stack([ones, weight, first_of_pair(keys, pair)]))
         for side, words, place, sums in zip((bitext.source, bitext.target), ids, places, self._sides, strict=True):
             taken = np.zeros(len(words), np.int64)
             np.add.at(taken, place, weight)
@@ -146,7 +146,7 @@ class LinkTally:
                 np.column_stack(
                     [
                         np.ones(len(words), np.int64),
-                        _first_of_pair(words, of_pair),
+                        first_of_pair(words, of_pair),
                         ~linked,
                         np.maximum(ONE - taken, 0),
                     ]
@@ -171,7 +171,7 @@ def count_links(aligned: Aligned) -> LinkCounts:
     return tally.result()
 
 
-def _first_of_pair(keys: np.ndarray, pair: np.ndarray) -> np.ndarray:
+def first_of_pair(keys: np.ndarray, pair: np.ndarray) -> np.ndarray:
     """1 where a key stands for the first time in its sentence pair, else 0; `pair` ascends."""
     order = np.argsort(keys, kind="stable")
     keys, pair = keys[order], pair[order]

@@ -160,12 +160,14 @@ def collect(first, last, text, longest, one, thot):
     and bit i * longest + j of the rest, 32 at a time, for a link between its words i and j.  What is counted, int64: 1; the
     probability that all its links are right, in parts of `one`; 1 if it follows the phrase before it monotonely, 1 if it is
     swapped with it; and both for the phrase behind it.  Orientations are word-based (Koehn et al. 2005): a link at the one
-    corner and none at the other.  With `thot`, phrase pairs that are not `attached` are left out.
+    corner and none at the other.  With `thot`, phrase pairs that are not `attached` are left out.  A third array has the
+    sentence pair of each row.
     """
     width = 2 * longest + (longest * longest + 31) // 32
     room = 1024
     keys = np.zeros((room, width), np.uint32)
     values = np.zeros((room, 6), np.int64)
+    places = np.zeros(room, np.int64)
     n = 0
     for pair in range(first, last):
         s, t, k = text.source_offsets[pair], text.target_offsets[pair], text.link_offsets[pair]
@@ -182,7 +184,9 @@ def collect(first, last, text, longest, one, thot):
             more_keys[:n] = keys[:n]
             more_values = np.zeros((room, 6), np.int64)
             more_values[:n] = values[:n]
-            keys, values = more_keys, more_values
+            more_places = np.zeros(room, np.int64)
+            more_places[:n] = places[:n]
+            keys, values, places = more_keys, more_values, more_places
         for phrase in range(len(found)):
             a, b, c, d = found[phrase, 0], found[phrase, 1], found[phrase, 2], found[phrase, 3]
             if thot and not attached(matrix, a, b, c, d):
@@ -198,6 +202,7 @@ def collect(first, last, text, longest, one, thot):
                 bit = (i_of[link] - a) * longest + j_of[link] - c
                 keys[n, 2 * longest + bit // 32] |= np.uint32(1) << np.uint32(bit % 32)
                 right *= text.link_probability[k + link]
+            places[n] = pair
             values[n, 0] = 1
             values[n, 1] = round(right * one)
             before, swapped = linked(matrix, a - 1, c - 1), linked(matrix, b + 1, c - 1)
@@ -205,7 +210,7 @@ def collect(first, last, text, longest, one, thot):
             behind, swapped = linked(matrix, b + 1, d + 1), linked(matrix, a - 1, d + 1)
             values[n, 4], values[n, 5] = behind and not swapped, swapped and not behind
             n += 1
-    return keys[:n], values[:n]
+    return keys[:n], values[:n], places[:n]
 
 
 class WordLinks(NamedTuple):
