@@ -27,6 +27,7 @@ COMMANDS = {
     "combine": "Make one alignment of two directions' files.",
     "convert": "Rewrite an alignment file in another format.",
     "lexicon": "Write words with their translations: a dictionary from links.",
+    "find": "Show where a word stands and what it is linked to.",
     "phrases": "Extract phrase pairs from an aligned text, or score them.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",

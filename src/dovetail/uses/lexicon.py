@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -37,7 +38,7 @@ class Entry(NamedTuple):
     target: str
     p_target: float
     p_source: float
-    count: int
+    count: int  # type: ignore[assignment]  # tuples count, too
     expected: float
     source_count: int
     target_count: int
@@ -45,6 +46,11 @@ class Entry(NamedTuple):
     llr: float
     fisher: float
     examples: tuple[int, ...]
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """Source and target."""
+        return self.source, self.target
 
 
 NUMBERS = Entry._fields[2:-1]
@@ -75,12 +81,12 @@ class Lexicon(Sequence[Entry]):
     def __getitem__(self, index: int | slice) -> Entry | Lexicon:
         if isinstance(index, slice):
             return self._chosen(np.arange(len(self))[index])
-        values = (self.columns[name][index].item() for name in NUMBERS)
-        return Entry(self.sources[index], self.targets[index], *values, self.examples[index])
+        values = [self.columns[name][index].item() for name in NUMBERS]
+        return Entry._make([self.sources[index], self.targets[index], *values, self.examples[index]])
 
     def __iter__(self) -> Iterator[Entry]:
         numbers = (self.columns[name].tolist() for name in NUMBERS)
-        return map(Entry, self.sources, self.targets, *numbers, self.examples)
+        return itertools.starmap(Entry, zip(self.sources, self.targets, *numbers, self.examples, strict=True))
 
     def __repr__(self) -> str:
         return f"<Lexicon: {len(self):,} entries from {self.sentence_pairs:,} sentence pairs>"
@@ -218,7 +224,7 @@ class _Examples:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._rows: list[tuple[np.ndarray, ...]] = []
         self._size = self._kept = 0
 
     def add(self, part: Part, source: np.ndarray, target: np.ndarray) -> None:
@@ -254,7 +260,7 @@ class _Examples:
     def _settle(self) -> None:
         if self._rows:
             joined = [np.concatenate(columns) for columns in zip(*self._rows, strict=True)]
-            self._rows = [self._best(*joined)]  # type: ignore[list-item]
+            self._rows = [self._best(*joined)]
             self._size = self._kept = len(self._rows[0][0])
 
     def result(self, entries: int, keys: np.ndarray) -> list[tuple[int, ...]]:

@@ -73,7 +73,7 @@ def write_tsv(handle: TextIO, job: Job) -> int:
     handle.write("\t".join(Entry._fields) + "\n")
     left_out = 0
     for entry in job.lexicon:
-        if any(mark in word for word in entry[:2] for mark in "\t\n\r"):
+        if any(mark in word for word in entry.words for mark in "\t\n\r"):
             left_out += 1
             continue
         handle.write("\t".join(_cells(entry)) + "\n")
@@ -127,7 +127,7 @@ def _columns(handle: TextIO, rows: Iterable[tuple[str, str, float]]) -> int:
 
 def write_marian(handle: TextIO, job: Job) -> int:
     """`target source p(target | source)`; lines with NULL, which Marian skips, are not there."""
-    entries = [entry for entry in job.lexicon if NULL not in entry[:2]]
+    entries = [entry for entry in job.lexicon if NULL not in entry.words]
     rows = ((entry.target, entry.source, entry.p_target) for entry in entries)
     return len(job.lexicon) - len(entries) + _columns(handle, rows)
 
@@ -145,7 +145,9 @@ def _with_null(lexicon: Lexicon, side: int) -> Iterator[tuple[str, str, float]]:
     """(predicted word, given word, probability), given words of `side` 0, source, or 1; NULL has a share of each."""
     totals: dict[str, float] = dict(lexicon.unlinked[side])
     rows = [
-        (entry[side], entry[1 - side], entry.expected) for entry in lexicon if " " not in entry.source + entry.target
+        (entry.words[side], entry.words[1 - side], entry.expected)
+        for entry in lexicon
+        if " " not in entry.source + entry.target
     ]
     for given, _, expected in rows:
         totals[given] = totals.get(given, 0.0) + expected
@@ -174,7 +176,7 @@ def write_bicleaner(prefix: str, job: Job) -> int:
 def _strong(lexicon: Lexicon, side: int) -> Iterator[tuple[str, str, float]]:
     expected: dict[str, dict[str, float]] = {}
     for entry in lexicon:
-        given, predicted = entry[side].lower(), entry[1 - side].lower()
+        given, predicted = entry.words[side].lower(), entry.words[1 - side].lower()
         if " " not in entry.source + entry.target and NULL.lower() not in (given, predicted):
             translations = expected.setdefault(given, {})
             translations[predicted] = translations.get(predicted, 0.0) + entry.expected
@@ -203,7 +205,7 @@ def write_tbx(handle: TextIO, job: Job) -> int:
             continue
         handle.write(f'<conceptEntry id="c{number}"><note>{escape(_summary(entry))}</note>')
         for side, language in enumerate((job.source_language, job.target_language)):
-            handle.write(f"<langSec xml:lang={quoteattr(language)}><termSec><term>{escape(entry[side])}</term>")
+            handle.write(f"<langSec xml:lang={quoteattr(language)}><termSec><term>{escape(entry.words[side])}</term>")
             for pair in entry.examples:
                 if pair in job.texts and _xml(job.texts[pair][side]):
                     handle.write(f'<descrip type="context">{escape(job.texts[pair][side])}</descrip>')

@@ -42,7 +42,7 @@ class Phrase(NamedTuple):
     direct: float
     direct_lexical: float
     links: list[tuple[int, int]]
-    count: int
+    count: int  # type: ignore[assignment]  # tuples count, too
     source_count: int
     target_count: int
     expected: float

@@ -161,7 +161,8 @@ class LinkTally:
         for numbering, counted in zip((self.source, self.target), self._sides, strict=True):
             _, columns = counted.result()  # every number has been counted, so the keys are 0, 1, 2 ...
             sides.append(SideCounts(list(numbering.words), *columns.T))
-        return LinkCounts(keys >> TARGET_BITS, keys & LOW, *sums.T, self._pairs, sides[0], sides[1])
+        links, weight, pairs = sums.T
+        return LinkCounts(keys >> TARGET_BITS, keys & LOW, links, weight, pairs, self._pairs, sides[0], sides[1])
 
 
 def count_links(aligned: Aligned) -> LinkCounts:
