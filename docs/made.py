@@ -70,7 +70,7 @@ NAMES = {
         "alignment_formats",
         "combiners",
     ),
-    "Evaluation": ("read_gold", "Gold", "evaluate", "Score", "compare", "precision_recall_curve"),
+    "Evaluation": ("read_gold", "Gold", "evaluate", "Score", "compare", "compare_systems", "precision_recall_curve"),
     "Errors": ("InputError",),
 }
 

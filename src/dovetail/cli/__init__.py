@@ -18,7 +18,7 @@ from dovetail.errors import InputError
 COMMANDS = {
     "align": "Align the words of a bitext.",
     "evaluate": "Score an alignment against gold links.",
-    "compare": "Compare two alignments of the same gold set, with significance.",
+    "compare": "Compare alignments of the same gold set, with intervals and significance.",
     "curve": "Precision against recall over all thresholds, and how true the probabilities are.",
     "describe": "What an alignment looks like: one-to-one share, fertilities, symmetry, dictionary.",
     "view": "Write one HTML file to look at alignments.",
