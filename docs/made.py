@@ -43,6 +43,7 @@ KINDS = {
     "combination": "Combinations: `--combine`",
     "alignment format": "Output formats: `--format`",
     "gold format": "Gold formats",
+    "lexicon format": "Dictionaries: `--format` of `lexicon`",
     "metric": "Metrics: `--metric`",
 }
 
@@ -193,6 +194,12 @@ def choices(arguments: Sequence[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
+def kind(arguments: Sequence[str]) -> str:
+    """The table of one kind of choices."""
+    descriptions = registries()[" ".join(arguments)].descriptions
+    return table(("name", "what it is"), ((f"`{name}`", text) for name, text in descriptions.items()))
+
+
 def commands(arguments: Sequence[str] = ()) -> str:
     return "\n\n".join(_command(name) for name in COMMANDS)
 
@@ -274,6 +281,7 @@ MAKERS: dict[str, Callable[[Sequence[str]], str]] = {
     "options": options,
     "deviations": deviations,
     "choices": choices,
+    "kind": kind,
     "commands": commands,
     "python": python,
 }

@@ -27,6 +27,7 @@ from dovetail.uses.tally import Numbering
 VERSION = 1
 ABOUT = "about.json"  # written last: a folder without it is no index
 SIDES = ("source", "target")
+LARGEST = 2**32 - 1  # tokens of a side
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of several linked words into one
 
 
@@ -69,9 +70,10 @@ class _Side:
     alphabet: np.ndarray  # int32 (words,): numbers of words in the order of their bytes
     tokens: np.ndarray  # int32 (tokens,): the word of each
     sentences: np.ndarray  # int64 (pairs + 1,): first token of each
-    postings: np.ndarray  # int64 (tokens,): tokens, word by word
+    postings: np.ndarray  # uint32 (tokens,): tokens, word by word
+    kinds: np.ndarray  # int32 (tokens,): the translation of each posting, see `_kinds`
     word_starts: np.ndarray  # int64 (words + 1,): where each word's postings begin
-    partners: np.ndarray  # int64 (links,): linked tokens of the other side, token by token
+    partners: np.ndarray  # uint32 (links,): linked tokens of the other side, token by token
     partner_starts: np.ndarray  # int64 (tokens + 1,)
 
     def word(self, number: int) -> str:
@@ -97,19 +99,24 @@ class _Side:
             low, high = (middle + 1, high) if found < wanted_bytes else (low, middle)
         return []
 
+    def postings_of(self, word: str, ignore_case: bool) -> tuple[np.ndarray, np.ndarray]:
+        """All tokens of a word, in order, and their kinds."""
+        parts = [slice(*self.word_starts[n : n + 2].tolist()) for n in self.numbers(word, ignore_case)]
+        if len(parts) == 1:
+            return self.postings[parts[0]].astype(np.int64), np.asarray(self.kinds[parts[0]])
+        tokens = np.concatenate([np.empty(0, np.int64), *(self.postings[part] for part in parts)]).astype(np.int64)
+        kinds = np.concatenate([np.empty(0, np.int32), *(self.kinds[part] for part in parts)])
+        order = np.argsort(tokens)
+        return tokens[order], kinds[order]
+
     def places(self, words: Sequence[str], ignore_case: bool) -> np.ndarray:
         """First tokens of all places where these words follow each other in a sentence, in order."""
-        numbers = self.numbers(words[0], ignore_case)
-        lists = [self.postings[self.word_starts[n] : self.word_starts[n + 1]] for n in numbers]
-        found = (
-            np.sort(np.concatenate(lists)) if len(lists) > 1 else np.array(lists[0]) if lists else np.empty(0, np.int64)
-        )
+        found, _ = self.postings_of(words[0], ignore_case)
+        found = found[found + len(words) <= len(self.tokens)]
         for step, word in enumerate(words[1:], 1):
-            found = found[found + step < len(self.tokens)]
             found = found[np.isin(self.tokens[found + step], self.numbers(word, ignore_case))]
-        if len(words) > 1 and len(found):
-            found = found[self.sentence_of(found) == self.sentence_of(found + len(words) - 1)]
-        return found
+        starts = self.sentences[self.sentence_of(found + len(words) - 1)]
+        return found[starts <= found]
 
     def sentence_of(self, tokens: np.ndarray) -> np.ndarray:
         return np.searchsorted(self.sentences, tokens, side="right") - 1
@@ -135,8 +142,12 @@ class Index:
         if not words:
             raise InputError("nothing to look for", remedy="Name a word.")
         here, there = self._sides if side == "source" else self._sides[::-1]
-        places = here.places(words, ignore_case)
-        kinds, counts, firsts = self._translations(here, there, places, len(words))
+        if len(words) == 1:
+            places, kinds = here.postings_of(words[0], ignore_case)
+        else:
+            places = here.places(words, ignore_case)
+            kinds = self._kinds_of_phrase(here, there, places, len(words))
+        kinds, counts, firsts = _numbered(kinds)
         order = np.lexsort((firsts, -counts))
         shown = []
         for kind in order[:groups].tolist():
@@ -146,43 +157,16 @@ class Index:
             shown.append(Group(translation, int(counts[kind]), found))
         return Concordance(query, len(places), len(counts), shown)
 
-    def _translations(
-        self, here: _Side, there: _Side, places: np.ndarray, size: int
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For each place the kind of its translation; and how often each kind comes, and where first."""
+    def _kinds_of_phrase(self, here: _Side, there: _Side, places: np.ndarray, size: int) -> np.ndarray:
+        """The kind of each place's translation: several words may be linked to the same one, and in any order."""
         starts = here.partner_starts[places]
         counts = here.partner_starts[places + size] - starts
         rows = np.repeat(np.arange(len(places)), counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        tokens = here.partners[np.repeat(starts, counts) + within]
-        if size > 1:  # several words may be linked to the same one, and in any order
-            order = np.lexsort((tokens, rows))
-            rows, tokens = rows[order], tokens[order]
-            new = np.r_[True, (rows[1:] != rows[:-1]) | (tokens[1:] != tokens[:-1])] if len(rows) else np.empty(0, bool)
-            rows, tokens = rows[new], tokens[new]
-            counts = np.bincount(rows, minlength=len(places))
-        linked = there.tokens[tokens]
-        firsts = np.cumsum(counts) - counts
-        # Most words have one translation or none, and are counted by its number; the others by a mixture of numbers.
-        none = len(there.alphabet)
-        kinds = np.full(len(places), none, np.int64)
-        single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
-        kinds[single] = linked[firsts[single]]
-        mixed = np.zeros(len(several), np.uint64)
-        for step in range(int(counts.max(initial=0))):
-            more = np.flatnonzero(counts[several] > step)
-            numbers = linked[firsts[several[more]] + step].astype(np.uint64)
-            mixed[more] = (mixed[more] ^ (numbers + np.uint64(1))) * MULTIPLIER
-        kinds[several] = none + 1 + np.unique(mixed, return_inverse=True)[1]
-        first_place = np.zeros(int(kinds.max(initial=-1)) + 1, np.int64)
-        first_place[kinds[::-1]] = np.arange(len(places))[
-            ::-1
-        ]  # of all that write, the last one stays: the first place
-        times = np.bincount(kinds)
-        seen = np.flatnonzero(times)
-        renamed = np.zeros(len(times), np.int64)
-        renamed[seen] = np.arange(len(seen))
-        return renamed[kinds], times[seen], first_place[seen]
+        tokens = here.partners[np.repeat(starts, counts) + within].astype(np.int64)
+        row_and_token = np.unique((rows << 32) | tokens)
+        counts = np.bincount(row_and_token >> 32, minlength=len(places))
+        return _kinds(there.tokens[row_and_token & 0xFFFFFFFF], counts, len(there.alphabet))
 
     def _linked(self, here: _Side, place: int, size: int) -> list[int]:
         low, high = here.partner_starts[[place, place + size]].tolist()
@@ -198,6 +182,36 @@ class Index:
             list(range(place - first, place - first + size)),
             [token - other for token in self._linked(here, place, size)],
         )
+
+
+def _kinds(linked: np.ndarray, counts: np.ndarray, words: int) -> np.ndarray:
+    """A number for each translation, of `counts[n]` words in `linked`: that word's own, or `words` where there is none.
+
+    Translations of several words are numbered from there on, by a mixture of their words' numbers.
+    """
+    firsts = np.cumsum(counts) - counts
+    kinds = np.full(len(counts), words, np.int64)
+    single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
+    kinds[single] = linked[firsts[single]]
+    mixed = np.zeros(len(several), np.uint64)
+    for step in range(int(counts.max(initial=0))):
+        more = np.flatnonzero(counts[several] > step)
+        numbers = linked[firsts[several[more]] + step].astype(np.uint64)
+        mixed[more] = (mixed[more] ^ (numbers + np.uint64(1))) * MULTIPLIER
+    kinds[several] = words + 1 + np.unique(mixed, return_inverse=True)[1]
+    return kinds.astype(np.int32)
+
+
+def _numbered(kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Kinds by numbers without gaps; how often each comes, and where first."""
+    times = np.bincount(kinds)
+    seen = np.flatnonzero(times)
+    renamed = np.zeros(len(times), np.int32)
+    renamed[seen] = np.arange(len(seen))
+    kinds = renamed[kinds]
+    firsts = np.zeros(len(seen), np.int64)
+    firsts[kinds[::-1]] = np.arange(len(kinds))[::-1]  # of all that write, the last one stays: the first place
+    return kinds, times[seen], firsts
 
 
 def _phrase(words: list[str], positions: list[int]) -> str:
@@ -216,9 +230,10 @@ FILES = {
     "alphabet": np.int32,
     "tokens": np.int32,
     "sentences": np.int64,
-    "postings": np.int64,
+    "postings": np.uint32,
+    "kinds": np.int32,
     "word_starts": np.int64,
-    "partners": np.int64,
+    "partners": np.uint32,
     "partner_starts": np.int64,
 }
 
@@ -282,34 +297,46 @@ def _write_index(aligned: Aligned, folder: Path) -> int:
             for side in range(2):
                 numberings[side].ids(sides[side]).astype(np.int32).tofile(tokens[side])
                 lengths[side].frombytes(sides[side].lengths.astype(np.int32).tobytes())
-                (written[side] + sides[side].offsets[pair] + ends[side]).astype(np.int64).tofile(links[side])
+                (written[side] + sides[side].offsets[pair] + ends[side]).astype(np.uint32).tofile(links[side])
             written = [written[side] + len(sides[side].ids) for side in range(2)]
             pairs += len(part.bitext)
+    if max(written) > LARGEST:
+        raise InputError(f"{max(written):,} tokens on one side", remedy="Index the text in parts.")
     for side, name in enumerate(SIDES):
-        _finish_side(folder, name, list(numberings[side].words), np.frombuffer(lengths[side], np.int32), written[side])
-    sources, targets = (np.fromfile(folder / f"{name}.links", np.int64) for name in SIDES)
-    for name, own, others, size in (
-        ("source", sources, targets, written[0]),
-        ("target", targets, sources, written[1]),
-    ):
-        # Links come sorted by source token already; by target token they must be put in order.
-        order = np.argsort(own, kind="stable")
-        others[order].tofile(folder / f"{name}.partners")
-        _starts(np.bincount(own, minlength=size)).tofile(folder / f"{name}.partner_starts")
+        _write_words(folder, name, list(numberings[side].words))
+        _starts(np.frombuffer(lengths[side], np.int32)).tofile(folder / f"{name}.sentences")
+    for side, name in enumerate(SIDES):
+        _write_links(
+            folder, name, SIDES[1 - side], written[side], [len(numbering) for numbering in numberings][:: 1 - 2 * side]
+        )
+    for name in SIDES:
         (folder / f"{name}.links").unlink()
     return pairs
 
 
-def _finish_side(folder: Path, name: str, words: list[str], lengths: np.ndarray, size: int) -> None:
+def _write_words(folder: Path, name: str, words: list[str]) -> None:
     spelled = [word.encode("utf-8", "replace") for word in words]
     (folder / f"{name}.words").write_bytes(b"".join(spelled))
     _starts(np.array([len(word) for word in spelled], np.int64)).tofile(folder / f"{name}.word_ends")
     np.array(sorted(range(len(words)), key=spelled.__getitem__), np.int32).tofile(folder / f"{name}.alphabet")
-    _starts(lengths).tofile(folder / f"{name}.sentences")
+
+
+def _write_links(folder: Path, name: str, other: str, size: int, words: Sequence[int]) -> None:
+    """What the tokens of a side are linked to, and its postings; `words` counts those of this side and the other."""
+    own, partners = (np.fromfile(folder / f"{side}.links", np.uint32) for side in (name, other))
+    if name == SIDES[1]:  # links come sorted by source token
+        partners = partners[np.argsort(own, kind="stable")]
+    partners.tofile(folder / f"{name}.partners")
+    counts = np.bincount(own, minlength=size)
+    _starts(counts).tofile(folder / f"{name}.partner_starts")
+    del own
+    kinds = _kinds(np.fromfile(folder / f"{other}.tokens", np.int32)[partners], counts, words[1])
+    del partners, counts
     tokens = np.fromfile(folder / f"{name}.tokens", np.int32)
-    assert len(tokens) == size
-    np.argsort(tokens, kind="stable").astype(np.int64).tofile(folder / f"{name}.postings")
-    _starts(np.bincount(tokens, minlength=len(words))).tofile(folder / f"{name}.word_starts")
+    postings = np.argsort(tokens, kind="stable")
+    postings.astype(np.uint32).tofile(folder / f"{name}.postings")
+    kinds[postings].tofile(folder / f"{name}.kinds")
+    _starts(np.bincount(tokens, minlength=words[0])).tofile(folder / f"{name}.word_starts")
 
 
 def _starts(counts: np.ndarray) -> np.ndarray:
@@ -346,7 +373,8 @@ def lines(found: Concordance, width: int = 100) -> Iterator[str]:
         yield ""
     hidden = found.translations - len(found.groups)
     rest = f", {hidden:,} more not shown" if hidden > 0 else ""
-    yield f"{found.count:,} places, {found.translations:,} translations{rest}"
+    places, kinds = ("" if number == 1 else "s" for number in (found.count, found.translations))
+    yield f"{found.count:,} place{places}, {found.translations:,} translation{kinds}{rest}"
 
 
 def kwic(words: Sequence[str], marked: Sequence[int], width: int) -> str:
