@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter, defaultdict
+from itertools import groupby, product
 
 import numpy as np
 import pytest
@@ -149,6 +150,39 @@ def test_a_spill_adds_up_and_keeps_keys_together_however_small_its_memory(tmp_pa
             len({key[0] for key in block}) for block, _ in blocks
         )
     assert not list(tmp_path.iterdir())
+
+
+def naive_attached(phrase, links, J):
+    """Thot's rules by trying all ways to give each run of words without links to a source word of its own."""
+    a, b, c, d = phrase
+    linked = {j for _, j in links}
+    inside = [(i, j) for i, j in links if a <= i <= b]
+    runs = [list(run) for free, run in groupby(range(J), key=lambda j: j not in linked) if free]
+    runs = [run for run in runs if set(run) & set(range(c, d + 1))]
+    if any(run[0] < c or run[-1] > d for run in runs):
+        return False
+    needy = []
+    for run in runs:
+        within = any(
+            min(t for i, t in inside if i == s) < run[0] and max(t for i, t in inside if i == s) > run[-1]
+            for s in {i for i, _ in inside}
+        )
+        if not within:
+            needy.append({i for i, j in inside if j in (run[0] - 1, run[-1] + 1)})
+    return any(len(set(owners)) == len(owners) for owners in product(*needy))
+
+
+@given(aligned_texts(letters="abcdef", shortest=1, longest=7), st.sampled_from([2, 4, 7]))
+@settings(deadline=None, max_examples=100)
+def test_thots_phrases_are_those_of_its_rules(aligned, longest):
+    expected = Counter()
+    for source, target, links, _ in aligned:
+        for a, b, c, d in phrase_pairs(links, len(source), len(target), longest):
+            whole = b - a + 1 == len(source) and d - c + 1 < len(target)
+            if not whole and naive_attached((a, b, c, d), links, len(target)):
+                expected[" ".join(source[a : b + 1]), " ".join(target[c : d + 1])] += 1
+    found = {(phrase.source, phrase.target): phrase.count for phrase in phrase_table(aligned, longest, thot=True)}
+    assert found == expected
 
 
 def thots_own(aligned, longest, place):

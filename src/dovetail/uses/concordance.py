@@ -306,9 +306,8 @@ def _write_index(aligned: Aligned, folder: Path) -> int:
         _write_words(folder, name, list(numberings[side].words))
         _starts(np.frombuffer(lengths[side], np.int32)).tofile(folder / f"{name}.sentences")
     for side, name in enumerate(SIDES):
-        _write_links(
-            folder, name, SIDES[1 - side], written[side], [len(numbering) for numbering in numberings][:: 1 - 2 * side]
-        )
+        words = len(numberings[side]), len(numberings[1 - side])
+        _write_links(folder, name, SIDES[1 - side], written[side], words)
     for name in SIDES:
         (folder / f"{name}.links").unlink()
     return pairs
