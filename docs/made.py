@@ -45,6 +45,8 @@ KINDS = {
     "combination": "Combinations: `--combine`",
     "alignment format": "Output formats: `--format`",
     "gold format": "Gold formats",
+    "lexicon format": "Dictionaries: `--format` of `lexicon`",
+    "annotation format": "Annotated text: `--format` of `project`",
     "metric": "Metrics: `--metric`",
 }
 
@@ -72,7 +74,7 @@ NAMES = {
         "alignment_formats",
         "combiners",
     ),
-    "Evaluation": ("read_gold", "Gold", "evaluate", "Score", "compare", "precision_recall_curve"),
+    "Evaluation": ("read_gold", "Gold", "evaluate", "Score", "compare", "compare_systems", "precision_recall_curve"),
     "Errors": ("InputError",),
 }
 
@@ -195,6 +197,12 @@ def choices(arguments: Sequence[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
+def kind(arguments: Sequence[str]) -> str:
+    """The table of one kind of choices."""
+    descriptions = registries()[" ".join(arguments)].descriptions
+    return table(("name", "what it is"), ((f"`{name}`", text) for name, text in descriptions.items()))
+
+
 def commands(arguments: Sequence[str] = ()) -> str:
     return "\n\n".join(_command(name) for name in COMMANDS)
 
@@ -277,6 +285,7 @@ MAKERS: dict[str, Callable[[Sequence[str]], str]] = {
     "options": options,
     "deviations": deviations,
     "choices": choices,
+    "kind": kind,
     "commands": commands,
     "python": python,
 }

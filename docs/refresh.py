@@ -19,7 +19,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PAGES = (HERE.parent / "README.md", HERE / "tutorial.md")
+PAGES = (HERE.parent / "README.md", HERE / "tutorial.md", *sorted((HERE / "uses").glob("*.md")))
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -128,7 +128,20 @@ def test_the_command_line_says_where_the_links_are(place):
     assert isinstance(run(walk, ["s", "t", "--links", "links", "--links-format", "giza"]).exception, InputError)
 
 
-@pytest.mark.parametrize("name", ["phrases", "describe", "show", "view"])
+def test_a_model_that_ignores_case_links_words_as_they_stand(place):
+    lines = [("The House", "La Maison"), ("the house", "la maison"), ("the end", "la fin")] * 3
+    for side, name in enumerate(("s", "t")):
+        (place / name).write_text("".join(f"{pair[side]}\n" for pair in lines), "utf-8")
+    folded = read_bitext("s", "t", lower=True)
+    aligner = Aligner("default", threads=1).fit(folded)
+    aligner.save("model")
+    found = CliRunner().invoke(walk, ["s", "t", "--load", "model"]).output.splitlines()
+    assert found == [
+        f"{pair[0]} {alignment.links}" for pair, alignment in zip(lines, aligner.align(folded), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("name", ["phrases", "describe", "show", "view", "lexicon", "find"])
 def test_commands_over_aligned_text_share_one_grammar(name):
     assert name in COMMANDS
     command = dovetail.get_command(None, name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +14,8 @@ from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext
 from dovetail.cli import dovetail
 from dovetail.errors import InputError
-from dovetail.uses.phrases import evaluate_phrases, occurrences, phrase_pairs, phrase_table
+from dovetail.uses.aligned import AlignedText
+from dovetail.uses.phrases import evaluate_phrases, occurrences, phrase_pairs
 
 
 def naive_phrases(links, I, J, longest):
@@ -61,19 +61,11 @@ TEXT = Bitext.from_pairs([(["the", "house"], ["la", "maison"]), (["the", "house"
 LINKS = Alignments.from_links([[(0, 0), (1, 1)], [(0, 0), (1, 1)]], lengths=TEXT.lengths)
 
 
-def test_a_phrase_table_counts_what_occurs():
-    found = list(occurrences(TEXT, LINKS))
+def test_occurrences_stand_where_they_are_told():
+    found = list(occurrences(AlignedText(TEXT, LINKS)))
     assert found[0] == (0, (0, 0, 0, 0), ("the",), ("la",))
-    assert phrase_table(TEXT, LINKS) == [
-        ("house", "maison", 2),
-        ("the", "la", 2),
-        ("the house", "la maison", 2),
-        ("house !", "maison", 1),
-        ("the house !", "la maison", 1),
-    ]
-    assert phrase_table(TEXT, LINKS, longest=1) == [("house", "maison", 2), ("the", "la", 2)]
-    with pytest.raises(InputError, match="alignments of 1 pairs, text of 2"):
-        list(occurrences(TEXT, LINKS[:1]))
+    assert [entry.pair for entry in found] == [0] * 3 + [1] * 5
+    assert len(list(occurrences(AlignedText(TEXT, LINKS), longest=1))) == 4
 
 
 @pytest.fixture
@@ -93,10 +85,26 @@ def run(*arguments):
 
 
 def test_the_command_writes_the_table_or_every_place(text_and_links, tmp_path):
-    table = run(*text_and_links)
+    table = run(*text_and_links, "--format", "tsv")
     assert table.exit_code == 0
-    assert table.stdout.splitlines()[:2] == ["house\tmaison\t2", "the\tla\t2"]
-    run(*text_and_links, "--positions", "--longest", "1", "-o", str(tmp_path / "out"))
+    assert table.stdout.splitlines() == [
+        "house !\tmaison\t1",
+        "house\tmaison\t2",
+        "the house !\tla maison\t1",
+        "the house\tla maison\t2",
+        "the\tla\t2",
+    ]
+    moses = run(*text_and_links, "--longest", "1", "--reordering", str(tmp_path / "order"))
+    assert moses.stdout.splitlines() == [
+        "house ||| maison ||| 1 1 1 1 ||| 0-0 ||| 2 2 2",
+        "the ||| la ||| 1 1 1 1 ||| 0-0 ||| 2 2 2",
+    ]
+    # "house" ends the first pair, in the second "!" stands behind it, which is linked to nothing
+    assert (tmp_path / "order").read_text("utf-8").splitlines() == [
+        "house ||| maison ||| 0.714286 0.142857 0.142857 0.428571 0.142857 0.428571",
+        "the ||| la ||| 0.714286 0.142857 0.142857 0.714286 0.142857 0.142857",
+    ]
+    run(*text_and_links, "--format", "positions", "--longest", "1", "-o", str(tmp_path / "out"))
     assert (tmp_path / "out").read_text("utf-8").splitlines() == [
         "0\t0-0\t0-0\tthe\tla",
         "0\t1-1\t1-1\thouse\tmaison",
@@ -117,19 +125,9 @@ def test_the_command_scores_against_gold(text_and_links, tmp_path):
 
 def test_the_command_refuses_what_does_not_fit(text_and_links, tmp_path):
     assert run(*text_and_links, "--json").exit_code == 2
-    assert run(*text_and_links, "--gold", str(tmp_path / "gold"), "--positions").exit_code == 2
+    assert run(*text_and_links, "--gold", str(tmp_path / "gold"), "-o", str(tmp_path / "out")).exit_code == 2
+    assert run(*text_and_links, "--format", "thot", "--reordering", "x").exit_code == 2
+    for size in ("much", "0", "-3"):
+        assert run(*text_and_links, "--memory", size).exit_code == 2
     (tmp_path / "links").write_text("0-0 5-5\n\n", "utf-8")
     assert isinstance(run(*text_and_links).exception, InputError)
-
-
-def test_the_demo_has_the_phrases_one_expects():
-    lines = [
-        (files("dovetail") / "data" / f"demo.{side}").read_text("utf-8").splitlines()[:60] for side in ("en", "fr")
-    ]
-    bitext = Bitext.from_pairs([(a.split(), b.split()) for a, b in zip(*lines, strict=True)])
-    diagonal = Alignments.from_links(
-        [[(k, k) for k in range(min(I, J))] for I, J in bitext.lengths], lengths=bitext.lengths
-    )
-    table = phrase_table(bitext, diagonal, longest=3)
-    assert [count for *_, count in table] == sorted((count for *_, count in table), reverse=True)
-    assert all(1 <= len(phrase.split()) <= 3 for entry in table for phrase in entry[:2])

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from dovetail.alignments.gold import Gold, read_gold
     from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
     from dovetail.errors import InputError
-    from dovetail.evaluation import Score, compare, evaluate, precision_recall_curve
+    from dovetail.evaluation import Score, compare_systems, evaluate, precision_recall_curve
+    from dovetail.evaluation.comparison import compare
     from dovetail.models.constraints import (
         Bijective,
         Dictionary,
@@ -57,7 +58,8 @@ _HOMES = {
     "TextOptions": "dovetail.bitext.corpus",
     "alignment_formats": "dovetail.alignments.formats",
     "combiners": "dovetail.alignments.combine",
-    "compare": "dovetail.evaluation",
+    "compare": "dovetail.evaluation.comparison",
+    "compare_systems": "dovetail.evaluation",
     "constraints": "dovetail.models.constraints",
     "evaluate": "dovetail.evaluation",
     "jump_factors": "dovetail.models.jumps.distance",
@@ -93,6 +95,7 @@ __all__ = [
     "alignment_formats",
     "combiners",
     "compare",
+    "compare_systems",
     "constraints",
     "evaluate",
     "jump_factors",

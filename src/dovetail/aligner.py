@@ -35,6 +35,7 @@ from dovetail.training.train import Convergence, Start, Task, trainings
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
     from dovetail.models.constraints import Constraint
     from dovetail.tuning import DevelopmentSet, Knobs
+    from dovetail.uses.lexicon import Lexicon
 
 CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
 
@@ -182,6 +183,13 @@ class Aligner:
         """
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return fertility_table(self._compacted(), vocabularies, direction, minimum)
+
+    def lexicon(self, bitext: Bitext, *, longest: int = 1, examples: int = 3) -> Lexicon:
+        """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`."""
+        from dovetail.uses.aligned import AlignedText
+        from dovetail.uses.lexicon import lexicon
+
+        return lexicon(AlignedText(bitext, self.align(bitext)), longest=longest, examples=examples)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import datasets
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -184,6 +188,27 @@ class Alignments(Sequence[Alignment]):
             self.source_lengths,
             self.details,
         )
+
+    def to_records(self, by: str = "link") -> list[dict[str, Any]]:
+        """One dict per link (pair from 0, positions, probability, words where the text is known), or per pair.
+
+        Records by pair have the links, their probabilities, the lengths, the words, and all details.
+        """
+        from dovetail.alignments.frames import records
+
+        return records(self, by)
+
+    def to_pandas(self, by: str = "link") -> pandas.DataFrame:
+        """What `to_records` gives, as a data frame; needs the extra `pandas`."""
+        from dovetail.alignments.frames import pandas_module
+
+        return pandas_module().DataFrame.from_records(self.to_records(by))
+
+    def to_dataset(self) -> datasets.Dataset:
+        """A Hugging Face dataset with a row per pair, as of `to_records("pair")`; needs the extra `datasets`."""
+        from dovetail.alignments.frames import datasets_module
+
+        return datasets_module().Dataset.from_list(self.to_records("pair"))
 
     def __repr__(self) -> str:
         return f"<Alignments: {len(self):,} pairs, {len(self.source):,} links>"

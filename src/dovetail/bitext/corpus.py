@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from os import PathLike
@@ -16,6 +16,7 @@ from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
 from dovetail.bitext.readers import read_in_step, read_pairs
 from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.errors import InputError
 
 Sentence = str | Sequence[str]
 
@@ -255,6 +256,22 @@ class Bitext:
             packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
         return cls(packers[0].side(), packers[1].side(), options)
 
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Iterable[Mapping[str, Any]],
+        source: str,
+        target: str,
+        *,
+        options: TextOptions | None = None,
+        keep_text: bool = True,
+    ) -> Bitext:
+        """From a Hugging Face dataset, or any rows of dicts: two of its columns, or two languages of `translation`.
+
+        `Bitext.from_dataset(load_dataset("opus_books", "en-fr", split="train"), "en", "fr")`
+        """
+        return cls.from_pairs(_rows(dataset, source, target), options=options, keep_text=keep_text)
+
     def __len__(self) -> int:
         return len(self.source.offsets) - 1
 
@@ -287,6 +304,22 @@ class Bitext:
             f"<Bitext: {len(self):,} pairs, {len(self.source.ids):,} source and {len(self.target.ids):,} target tokens, "
             f"{len(self.source.vocabulary):,} and {len(self.target.vocabulary):,} words>"
         )
+
+
+def _rows(dataset: Iterable[Mapping[str, Any]], *names: str) -> Iterator[tuple[Sentence, Sentence]]:
+    """Two columns of each row, or of what its column `translation` holds."""
+    for n, row in enumerate(dataset):
+        within = row.get("translation")
+        columns = within if isinstance(within, Mapping) and not set(names) <= set(row) else row
+        for name in names:
+            if name not in columns:
+                raise InputError(f"row {n}: no column {name!r}", remedy=f"There are: {', '.join(columns)}.")
+            if not isinstance(columns[name], (str, list, tuple)):
+                raise InputError(
+                    f"row {n}: the column {name!r} holds no text, but {type(columns[name]).__name__}",
+                    remedy="Give strings or lists of tokens; drop rows without.",
+                )
+        yield columns[names[0]], columns[names[1]]
 
 
 def read_bitext(

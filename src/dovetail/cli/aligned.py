@@ -64,7 +64,8 @@ def open_aligned(values: dict[str, Any]) -> AlignedFiles:
 
         say_compiling(quiet=False)
         aligner = Aligner.load(load, threads=threads)
-        options |= reading_of(aligner.text_options, options)
+        # The model finds its words whatever their case and form; what is shown stays as it stands in the text.
+        options["tokenizer"] = reading_of(aligner.text_options, options)["tokenizer"]
     return read_aligned(source, target, links=links, links_format=form, aligner=aligner, **options)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
@@ -58,6 +59,19 @@ class NamesOfSides(Names):
     def convert(self, value: str, parameter: click.Parameter | None, context: click.Context | None) -> str:
         names = [super(NamesOfSides, self).convert(name, parameter, context) for name in value.split(",", 1)]
         return names[0] if len(set(names)) == 1 else ",".join(names)
+
+
+class Bytes(click.ParamType):
+    """A size of memory: 500M, 4G, or a number of bytes."""
+
+    name = "size"
+    _UNITS: ClassVar[dict[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> int:
+        match = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
+        if match is None or float(match[1]) <= 0:
+            self.fail(f"{value!r} is not a size such as 500M or 4G.", parameter, context)
+        return int(float(match[1]) * self._UNITS[match[2].upper()])
 
 
 def plugins(command: F) -> F:

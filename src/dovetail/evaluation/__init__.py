@@ -1,6 +1,7 @@
 """Scores, curves, significance: everything is made from counts a pair (`statistics`)."""
 
 from dovetail.evaluation.calibration import Calibration, reliability_diagram
+from dovetail.evaluation.comparison import Report, compare_systems, holm
 from dovetail.evaluation.curve import Curve, precision_recall_curve
 from dovetail.evaluation.measures import (
     ByFrequency,
@@ -11,7 +12,7 @@ from dovetail.evaluation.measures import (
     one_to_one_share,
     symmetry,
 )
-from dovetail.evaluation.metrics import Metric, metrics
+from dovetail.evaluation.metrics import Metric, find_metric, metrics
 from dovetail.evaluation.score import Score, evaluate, statistics
 from dovetail.evaluation.significance import Comparison, Interval, bootstrap, compare
 
@@ -23,13 +24,17 @@ __all__ = [
     "Fertilities",
     "Interval",
     "Metric",
+    "Report",
     "Score",
     "bootstrap",
     "compare",
+    "compare_systems",
     "dictionary_size",
     "evaluate",
     "evaluate_by_frequency",
     "fertilities",
+    "find_metric",
+    "holm",
     "metrics",
     "one_to_one_share",
     "precision_recall_curve",

@@ -7,6 +7,7 @@ without links precision is 1, without sure links recall is 1, without either AER
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -60,6 +61,14 @@ metrics.add("aer", Metric(aer, lower_is_better=True), "alignment error rate, low
 metrics.add("precision", Metric(precision), "share of links that are possible")
 metrics.add("recall", Metric(recall), "share of sure links that were found")
 metrics.add("f1", Metric(f_measure), "harmonic mean of precision and recall")
+
+
+def find_metric(name: str) -> Metric:
+    """A metric by name; f0.3 is `f_measure` with that alpha, which low favours recall, and high precision."""
+    if match := re.fullmatch(r"f(0?\.[0-9]+)", name):
+        alpha = float(match[1])
+        return Metric(lambda counts: f_measure(counts, alpha))
+    return metrics[name]
 
 
 def _columns(counts: np.ndarray) -> np.ndarray:

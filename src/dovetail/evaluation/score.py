@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from dovetail.alignments.gold import Gold
 from dovetail.evaluation.matching import match_gold, tally
 from dovetail.evaluation.metrics import f_measure, metrics
 from dovetail.evaluation.significance import Interval, percentile_interval, resample
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,20 @@ class Score:
         if self.intervals:
             result["intervals"] = {name: list(interval) for name, interval in self.intervals.items()}
         return result
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dict per metric: its name, value and interval (None without bootstrap)."""
+        found = []
+        for name in metrics:
+            low, high = self.intervals.get(name, (None, None))
+            found.append({"metric": name, "value": self._value(name), "low": low, "high": high})
+        return found
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """What `to_records` gives, as a data frame; needs the extra `pandas`."""
+        from dovetail.alignments.frames import pandas_module
+
+        return pandas_module().DataFrame.from_records(self.to_records())
 
     @property
     def _counts(self) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail.errors import InputError
-from dovetail.evaluation.metrics import metrics
+from dovetail.evaluation.metrics import find_metric
 
 CELLS = 4_000_000  # draws held in memory at a time; the numbers drawn don't depend on it
 TIE = 1e-12  # two differences closer than this are one value that was rounded in two ways
@@ -98,7 +98,7 @@ def bootstrap(
     statistics: np.ndarray, metric: str = "aer", samples: int = 1000, seed: int = 0, confidence: float = 0.95
 ) -> Interval:
     """Percentile bootstrap interval over pairs of a metric of `statistics` (N, 4)."""
-    return percentile_interval(metrics[metric](resample(statistics, samples, seed)), confidence)
+    return percentile_interval(find_metric(metric)(resample(statistics, samples, seed)), confidence)
 
 
 def compare(
@@ -120,7 +120,7 @@ def compare(
             f"the two systems were scored on different gold links ({len(first):,} and {len(second):,} pairs)",
             remedy="Compare statistics of the same pairs and the same gold file.",
         )
-    measure = metrics[metric]
+    measure = find_metric(metric)
     of_first, of_second = float(measure(first.sum(axis=0))), float(measure(second.sum(axis=0)))
     observed = abs(of_first - of_second)
 

@@ -59,6 +59,10 @@ class Aligned(ABC):
     @abstractmethod
     def parts(self) -> Iterator[Part]: ...
 
+    def bitexts(self) -> Iterator[Bitext]:
+        """The text of all parts, one after the other, for whoever needs no links."""
+        return (part.bitext for part in self.parts())
+
     def __iter__(self) -> Iterator[AlignedPair]:
         for part in self.parts():
             yield from part.pairs()
@@ -93,7 +97,8 @@ class AlignedFiles(Aligned):
     def parts(self) -> Iterator[Part]:
         first = 0
         stream = None if self.links is None else LinkStream(self.links, self.links_format)
-        for bitext in self._texts(whole=stream is not None and not stream.in_order):
+        whole = stream is not None and not stream.in_order
+        for bitext in [read_bitext(self.source, self.target, **self.reading)] if whole else self.bitexts():
             if stream is None:
                 assert self.aligner is not None
                 alignments = self.aligner.align(bitext)
@@ -112,11 +117,8 @@ class AlignedFiles(Aligned):
         assert self.links is not None
         return bitext, read_alignments(self.links, self.links_format, bitext.lengths)
 
-    def _texts(self, whole: bool) -> Iterator[Bitext]:
-        if whole:
-            yield read_bitext(self.source, self.target, **self.reading)
-        else:
-            yield from read_bitext_parts(self.source, self.target, **self.reading)
+    def bitexts(self) -> Iterator[Bitext]:
+        return read_bitext_parts(self.source, self.target, **self.reading)
 
 
 def read_aligned(

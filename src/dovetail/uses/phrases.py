@@ -1,8 +1,7 @@
-"""Phrase pairs: what phrase-based translation and terminologists take from links, and a score for it."""
+"""Phrase pairs where they stand, and how many of them gold links would give; `phrase_table` counts and scores them."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -11,9 +10,9 @@ import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold
-from dovetail.bitext.corpus import Bitext
 from dovetail.errors import InputError
 from dovetail.kernels.links import phrases as kernels
+from dovetail.uses.aligned import Aligned
 
 Phrase = tuple[int, int, int, int]
 
@@ -35,23 +34,12 @@ class Occurrence(NamedTuple):
     target: tuple[str, ...]
 
 
-def occurrences(bitext: Bitext, alignments: Alignments, longest: int = 7) -> Iterator[Occurrence]:
-    """Every phrase pair of an aligned bitext, pair by pair, spans in order."""
-    if len(bitext) != len(alignments):
-        raise InputError(f"alignments of {len(alignments):,} pairs, text of {len(bitext):,}")
-    for n, alignment in enumerate(alignments):
-        source, target = bitext.tokens(n)
-        for phrase in phrase_pairs(alignment.links, len(source), len(target), longest):
+def occurrences(aligned: Aligned, longest: int = 7) -> Iterator[Occurrence]:
+    """Every phrase pair of an aligned text, pair by pair, spans in order."""
+    for n, (source, target, links, _) in enumerate(aligned):
+        for phrase in phrase_pairs(links, len(source), len(target), longest):
             a, b, c, d = phrase
             yield Occurrence(n, phrase, tuple(source[a : b + 1]), tuple(target[c : d + 1]))
-
-
-def phrase_table(bitext: Bitext, alignments: Alignments, longest: int = 7) -> list[tuple[str, str, int]]:
-    """(source phrase, target phrase, how often), the most frequent first, then by the alphabet."""
-    counts = Counter(
-        (" ".join(found.source), " ".join(found.target)) for found in occurrences(bitext, alignments, longest)
-    )
-    return [(*words, count) for words, count in sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))]
 
 
 @dataclass(frozen=True)

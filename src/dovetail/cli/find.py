@@ -1,0 +1,81 @@
+"""`dovetail find`: a concordance of an aligned text."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import Any
+
+import click
+
+from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned
+from dovetail.errors import InputError
+
+
+@click.command()
+@click.argument("word")
+@aligned_text
+@click.option("--index", metavar="DIR", help="Where the index is, or will be.  [default: beside --links]")
+@click.option(
+    "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Whose word."
+)
+@click.option("--ignore-case", is_flag=True, help="Large and small letters are the same.")
+@click.option(
+    "--translations", type=click.IntRange(1), default=10, show_default=True, metavar="N", help="Show so many."
+)
+@click.option("--places", type=click.IntRange(0), default=5, show_default=True, metavar="N", help="Of each of them.")
+@click.option("--width", type=click.IntRange(40), metavar="N", help="Of a line.  [default: the terminal's]")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "jsonl"]),
+    default="text",
+    show_default=True,
+    help="What is written.",
+)
+@click.option("--quiet", is_flag=True, help="No notes.")
+def find(word: str, **values: Any) -> None:
+    """Show where a word stands and what it is linked to, by translation, with both contexts.
+
+    WORD may be several words that follow each other.  SOURCE and TARGET are read as by `dovetail align`.  The first call
+    makes an index (beside the links, named like them with `.index`), later ones answer at once; an index of other files, or
+    of files that have changed, is made anew.
+    """
+    from dovetail.cli.progress import say
+    from dovetail.uses.concordance import build_index, files_and_times, lines, open_index
+
+    paths = {name: values[name] for name in ("source", "target", "links", "load")}
+    check_one_of_links_and_load(paths["links"], paths["load"])
+    if "-" in paths.values():
+        raise InputError("an index can't be made of standard input", remedy="Name a file.")
+    place = values["index"]
+    if place is None:
+        if paths["links"] is None:
+            raise click.UsageError("with --load, say where the index goes: --index DIR.")
+        place = f"{paths['links']}.index"
+    how = ("links_format", "lower", "form", "tokenizer", "encoding_errors", "input_format")
+    languages = ("source_language", "target_language")
+    about = {"files": files_and_times(paths), "reading": {name: values[name] for name in (*how, *languages)}}
+    index = open_index(place, about)
+    if index is None:
+        say(f"making an index in {place}", values["quiet"])
+        index = build_index(open_aligned(values), place, about)
+    found = index.find(
+        word,
+        side=values["side"],
+        ignore_case=values["ignore_case"],
+        groups=values["translations"],
+        hits=max(1, values["places"]),
+    )
+    if values["format_"] == "jsonl":
+        for group in found.groups:
+            record = {"translation": group.translation, "count": group.count}
+            record["places"] = [hit._asdict() for hit in group.hits[: values["places"]]]
+            click.echo(json.dumps(record, ensure_ascii=False))
+        return
+    if not found.count:
+        raise InputError(f"{word!r} does not occur in the {values['side']} text", remedy="Try --ignore-case or --side.")
+    width = values["width"] or shutil.get_terminal_size((100, 24)).columns
+    shown = found._replace(groups=[group._replace(hits=group.hits[: values["places"]]) for group in found.groups])
+    for line in lines(shown, width):
+        click.echo(line)

@@ -1,0 +1,277 @@
+"""The phrase table of an aligned text: every phrase pair with scores, links and counts, in bounded memory.
+
+Two sorts on disk: by target phrase, which gives its count and the links that a phrase pair most often has; then by source
+phrase, in the order of the bytes of what is written, as Moses' own tools want it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from typing import NamedTuple
+
+import numpy as np
+
+from dovetail.kernels.links import phrases as kernels
+from dovetail.uses.aligned import Aligned, Part
+from dovetail.uses.spill import MEMORY, Spill
+from dovetail.uses.tally import ONE, LinkCounts, LinkTally, first_of_pair
+from dovetail.uses.tokens import escaped
+
+PAIRS = 1 << 11  # sentence pairs whose phrases are collected at a time
+ROWS = 1 << 12  # phrase pairs that become objects at a time
+SMOOTHING = 0.5  # added to every orientation's count, as Moses does
+# What is counted, by column: times, their probability, orientations to the phrase before and behind, sentence pairs; and the
+# times of the target phrase.
+TIMES, RIGHT, BEFORE, BEHIND, PAIRED, OF_TARGET = 0, 1, slice(2, 4), slice(4, 6), 6, 7
+
+
+class Phrase(NamedTuple):
+    """A phrase pair of the table.
+
+    `inverse` is p(source | target), `direct` p(target | source), each with its lexical weight; `orientations` are
+    p(monotone), p(swap), p(other) towards the phrase before, and towards the one behind.  `pairs` are sentence pairs with
+    it, `expected` how often all its links are right, by their probabilities.
+    """
+
+    source: str
+    target: str
+    inverse: float
+    inverse_lexical: float
+    direct: float
+    direct_lexical: float
+    links: list[tuple[int, int]]
+    count: int  # type: ignore[assignment]  # tuples count, too
+    source_count: int
+    target_count: int
+    expected: float
+    pairs: int
+    orientations: tuple[float, ...]
+
+    def moses(self) -> str:
+        """`source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| links ||| count(t) count(s) count`."""
+        scores = " ".join(
+            f"{value:.6g}" for value in (self.inverse, self.inverse_lexical, self.direct, self.direct_lexical)
+        )
+        links = " ".join(f"{i}-{j}" for i, j in self.links)
+        counts = f"{self.target_count} {self.source_count} {self.count}"
+        return f"{self.source} ||| {self.target} ||| {scores} ||| {links} ||| {counts}"
+
+    def reordering(self) -> str:
+        """A line of `wbe-msd-bidirectional-fe-allff`: `source ||| target ||| six probabilities`."""
+        return f"{self.source} ||| {self.target} ||| {' '.join(f'{value:.6f}' for value in self.orientations)}"
+
+    def thot(self) -> str:
+        """`target ||| source ||| count(target) count`, as Thot's phrase model prints it."""
+        return f"{self.target} ||| {self.source} ||| {self.target_count:.8f} {self.count:.8f}"
+
+    def tsv(self) -> str:
+        return f"{self.source}\t{self.target}\t{self.count}"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A side's words in the order of their bytes, between them the separator: what numbers of the second sort mean."""
+
+    spelled: list[str]
+    ranks: np.ndarray  # of word number + 1; 0 stays 0
+    end: int  # the separator's rank
+
+    @classmethod
+    def of(cls, words: list[str], spell: Callable[[str], str]) -> _Words:
+        spelled = [spell(word) for word in words]
+        # A blank follows every word on a line, so words are compared with it.
+        order = sorted(range(len(words) + 1), key=lambda n: _bytes(spelled[n] if n < len(words) else "|||"))
+        ranks = np.zeros(len(words) + 1, np.uint32)
+        place = np.empty(len(words) + 1, np.uint32)
+        place[order] = np.arange(1, len(words) + 2)
+        ranks[1:] = place[:-1]
+        return cls([spelled[n] if n < len(words) else "|||" for n in order], ranks, int(place[-1]))
+
+    def ranked(self, columns: np.ndarray) -> np.ndarray:
+        """Phrases as ranks: a phrase that does not fill its columns ends with the separator."""
+        result = self.ranks[columns]
+        open_ended = np.flatnonzero((columns == 0).any(axis=1))
+        result[open_ended, np.argmax(columns[open_ended] == 0, axis=1)] = self.end
+        return result
+
+    def numbers(self, columns: np.ndarray) -> np.ndarray:
+        """Back to word numbers + 1."""
+        back = np.zeros(len(self.ranks) + 1, np.uint32)
+        back[self.ranks] = np.arange(len(self.ranks))
+        back[0] = back[self.end] = 0
+        return back[columns]
+
+    def text(self, row: list[int]) -> str:
+        words = []
+        for rank in row:
+            if rank in (0, self.end):
+                break
+            words.append(self.spelled[rank - 1])
+        return " ".join(words)
+
+
+def _bytes(word: str) -> bytes:
+    return f"{word} ".encode("utf-8", "replace")
+
+
+def phrase_table(
+    aligned: Aligned,
+    longest: int = 7,
+    *,
+    thot: bool = False,
+    spell: Callable[[str], str] = escaped,
+    memory: int = MEMORY,
+    folder: str | PathLike[str] | None = None,
+) -> Iterator[Phrase]:
+    """Every phrase pair of at most `longest` words a side, sorted as the lines of a Moses table are.
+
+    `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
+    sorting, the rest is in a new folder within `folder`, which goes in the end.
+    """
+    tally = LinkTally()
+    width = 4 * (2 * longest + (longest * longest + 31) // 32)
+    with Spill(width, 7, memory // 2, folder) as by_target, Spill(width, 8, memory // 2, folder) as by_source:
+        for part in aligned.parts():
+            _collect(part, tally, longest, thot, by_target)
+        counts = tally.result()
+        sides = _Words.of(counts.sources.words, spell), _Words.of(counts.targets.words, spell)
+        for keys, values in by_target.merged(together=4 * longest):
+            words, values = _most_frequent_links(keys.view(">u4"), values, longest)
+            source, target = sides[0].ranked(words[:, longest : 2 * longest]), sides[1].ranked(words[:, :longest])
+            rows = np.concatenate([source, target, words[:, 2 * longest :]], axis=1)
+            by_source.add(_as_bytes(rows), values)
+        weights = _word_links(counts)
+        for keys, values in by_source.merged(together=4 * longest):
+            rows = keys.view(">u4")
+            of_source = _totals(rows[:, :longest], values[:, TIMES])
+            for first in range(0, len(rows), ROWS):
+                some = slice(first, first + ROWS)
+                yield from _phrases(
+                    rows[some].astype(np.uint32), values[some], of_source[some], longest, sides, weights
+                )
+
+
+def _collect(part: Part, tally: LinkTally, longest: int, thot: bool, spill: Spill) -> None:
+    source, target = tally.add(part)
+    bitext, links = part.bitext, part.alignments
+    probability = np.nan_to_num(links.probability.astype(np.float32), nan=1.0)
+    text = kernels.LinkedText(
+        source,
+        bitext.source.offsets,
+        target,
+        bitext.target.offsets,
+        links.offsets,
+        links.source,
+        links.target,
+        probability,
+    )
+    for first in range(0, len(links), PAIRS):
+        keys, values, places = kernels.collect(first, min(first + PAIRS, len(links)), text, longest, ONE, thot)
+        phrases = _as_bytes(keys[:, : 2 * longest]).view(f"S{8 * longest}").reshape(-1)
+        spill.add(_as_bytes(keys), np.column_stack([values, first_of_pair(phrases, places)]))
+
+
+def _as_bytes(keys: np.ndarray) -> np.ndarray:
+    """Rows of numbers as bytes in the order of the numbers."""
+    return np.ascontiguousarray(keys.astype(">u4")).view(np.uint8)
+
+
+def _starts(rows: np.ndarray) -> np.ndarray:
+    """Where a row differs from the one before."""
+    return np.flatnonzero(np.r_[True, (rows[1:] != rows[:-1]).any(axis=1)])
+
+
+def _most_frequent_links(keys: np.ndarray, values: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each phrase pair once, with the links it has most often (the first of equals), and the count of its target phrase."""
+    starts = _starts(keys[:, : 2 * longest])
+    group = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(keys)]))
+    best = np.lexsort((-values[:, TIMES], group))[starts]
+    sums = np.add.reduceat(values, starts, axis=0)
+    rows = keys[best].astype(np.uint32)
+    return rows, np.column_stack([sums, _totals(rows[:, :longest], sums[:, TIMES])])
+
+
+def _totals(phrases: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """For each row, the sum of `times` over the rows with the same phrase, which are together."""
+    starts = _starts(phrases)
+    return np.repeat(np.add.reduceat(times, starts), np.diff(np.r_[starts, len(phrases)]))
+
+
+def _word_links(counts: LinkCounts) -> kernels.WordLinks:
+    source_total, target_total = counts.totals(counts.links)
+    source_free, target_free = counts.sources.free, counts.targets.free
+    return kernels.WordLinks(
+        counts.keys,
+        *(
+            values.astype(np.float64)
+            for values in (
+                counts.links,
+                source_total + source_free,
+                target_total + target_free,
+                source_free,
+                target_free,
+            )
+        ),
+    )
+
+
+def _phrases(
+    keys: np.ndarray,
+    values: np.ndarray,
+    of_source: np.ndarray,
+    longest: int,
+    sides: tuple[_Words, _Words],
+    weights: kernels.WordLinks,
+) -> Iterator[Phrase]:
+    """Some rows as the table has them; `of_source` are the times of their source phrases."""
+    source, target, masks = keys[:, :longest], keys[:, longest : 2 * longest], keys[:, 2 * longest :]
+    numbers = np.concatenate([sides[1].numbers(target), sides[0].numbers(source), masks], axis=1)
+    lexical = kernels.lexical_weights(numbers, longest, weights)
+    times, of_target = values[:, TIMES], values[:, OF_TARGET]
+    turns = []
+    for columns in (BEFORE, BEHIND):
+        kinds = np.column_stack([values[:, columns], times - values[:, columns].sum(axis=1)])
+        turns.append((kinds + SMOOTHING) / (times + 3 * SMOOTHING)[:, None])
+    rows = zip(
+        source.tolist(),
+        target.tolist(),
+        (times / of_target).tolist(),
+        lexical.tolist(),
+        (times / of_source).tolist(),
+        masks.tolist(),
+        times.tolist(),
+        of_source.tolist(),
+        of_target.tolist(),
+        (values[:, RIGHT] / ONE).tolist(),
+        values[:, PAIRED].tolist(),
+        np.concatenate(turns, axis=1).tolist(),
+        strict=True,
+    )
+    for s, t, inverse, (of_s, of_t), direct, mask, count, count_s, count_t, expected, pairs, orientations in rows:
+        yield Phrase(
+            sides[0].text(s),
+            sides[1].text(t),
+            inverse,
+            of_s,
+            direct,
+            of_t,
+            _links(mask, longest),
+            count,
+            count_s,
+            count_t,
+            expected,
+            pairs,
+            tuple(orientations),
+        )
+
+
+def _links(mask: list[int], longest: int) -> list[tuple[int, int]]:
+    bits = sum(word << (32 * place) for place, word in enumerate(mask))
+    links = []
+    while bits:
+        low = bits & -bits
+        links.append(divmod(low.bit_length() - 1, longest))
+        bits ^= low
+    return links
