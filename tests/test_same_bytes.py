@@ -15,6 +15,11 @@ from dovetail.recipes import recipes
 KNOWN = same_bytes.recorded()
 CASES = same_bytes.cases("demo")
 DATA = Path(__file__).parent / "data"
+# Whose scores were no log-probabilities when the old models were saved.
+SCORED_ANEW = {
+    *("joint", "joint-fast", "joint-best"),
+    *("ibm1-bijective", "ibm1-symmetric", "hmm-bijective", "hmm-symmetric"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -50,4 +55,6 @@ def old_models(tmp_path_factory):
 def test_a_model_saved_before_aligns_to_the_same_bytes(recipe, old_models, demo):
     new = Bitext.from_pairs([demo.tokens(n) for n in range(10, 40)])
     written = json.loads((old_models / "written.json").read_text("utf-8"))
-    assert same_bytes.hashes(Aligner.load(old_models / recipe, threads=2).align(new)) == written[recipe]
+    found = same_bytes.hashes(Aligner.load(old_models / recipe, threads=2).align(new))
+    assert {name: found[name] for name in ("links", "probabilities")}.items() <= written[recipe].items()
+    assert (found == written[recipe]) == (recipe not in SCORED_ANEW)

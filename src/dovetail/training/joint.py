@@ -62,9 +62,11 @@ def train(task: Task) -> JointHMM:
     iterations = task.settings.of(HMMStage).hmm_iterations
     size, learning, whole = task.settings.of(SampleOptions).plan(task.shard.total, iterations)
     part = sample(task.shard, size, task.engine.pool)
+    options = task.settings.of(JointOptions)
+    leave_one_out = options.leave_one_out and len(task.shard.pieces) >= options.small_text
     if part is None:
-        return _learn(task, iterations)
-    model = _learn(replace(task, corpus=[part]), learning)
+        return _learn(task, iterations, leave_one_out)
+    model = _learn(replace(task, corpus=[part]), learning, leave_one_out)
     model = replace(model, lexicon=model.lexicon.moved(task.shard.slots, whole > 0, task.engine.pool))
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
     return _iterate(task, model, None, whole, anew=0, moving=whole > 1)
@@ -76,17 +78,17 @@ def sample(shard: Shard, size: int, pool: Pool) -> Shard | None:
     return shard.picked(np.arange(0, len(shard.pieces), step), pool) if step > 2 else None
 
 
-def _learn(task: Task, iterations: int) -> JointHMM:
+def _learn(task: Task, iterations: int, leave_one_out: bool) -> JointHMM:
     """From nothing to the joint HMM, on one text."""
     # Too early a choice of cells costs accuracy; for one or two iterations a second one is not worth its time.
     anew = 1 if iterations > 2 else -1
-    return _iterate(task, *_handed_over(task), iterations, anew=anew, moving=True)
+    return _iterate(task, *_handed_over(task, leave_one_out), iterations, anew=anew, moving=True)
 
 
-def _handed_over(task: Task) -> tuple[JointHMM, Sequence[Memory]]:
+def _handed_over(task: Task, leave_one_out: bool) -> tuple[JointHMM, Sequence[Memory]]:
     """The joint HMM as IBM Model 1, trained by agreement, leaves it; and the live cells."""
     rounds = max(task.settings.of(IBM1Stage).ibm1_iterations, 1)  # the HMM cannot start from nothing
-    first = _first(task)
+    first = _first(task, leave_one_out)
 
     def schedule(model: Any, iteration: int) -> Learner:
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
@@ -96,10 +98,9 @@ def _handed_over(task: Task) -> tuple[JointHMM, Sequence[Memory]]:
     return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 
 
-def _first(task: Task) -> JointHMM:
+def _first(task: Task, leave_one_out: bool) -> JointHMM:
     """The joint HMM before it has seen anything."""
     vocabularies, options = task.vocabularies, task.settings.of(JointOptions)
-    pieces = sum(len(shard.pieces) for shard in task.corpus)
     lexicon = CountedLexicon.empty(task.shard.slots, vocabularies, task.settings.of(FormPriors), task.engine.pool)
     source, target = (len(vocabulary) for vocabulary in vocabularies)
     fertility = None
@@ -116,7 +117,7 @@ def _first(task: Task) -> JointHMM:
         options.agreement_power,
         options.share,
         options.jump_strength,
-        options.leave_one_out and pieces >= options.small_text,
+        leave_one_out,
     )
 
 
