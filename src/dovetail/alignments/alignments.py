@@ -13,8 +13,9 @@ import numpy as np
 class Alignment:
     """The links of one sentence pair, sorted: `links[k]` = (i, j), 0-based, source first, with `probabilities[k]`.
 
-    `details` holds what else is known of this pair: `score_forward` and `score_reverse` (log-probabilities), and for the
-    exact decoders `certified`, `score`, `bound` and `iterations`.
+    `details` holds what else is known of this pair: `score_forward` and `score_reverse`, log p(target | source, length)
+    and log p(source | target, length), never above 0, and for the exact decoders `certified`, `score`, `bound` and
+    `iterations`.
     """
 
     links: list[tuple[int, int]]

@@ -146,7 +146,7 @@ class Constrained(IBM1):
         statistics: DenseStatistics | None = None,
         memory: Multipliers | None = None,
     ) -> np.ndarray:
-        """As the plain model's, projected; in place of log-likelihoods, log-likelihood - KL (equation 7)."""
+        """As the plain model's, projected; while it learns, log-likelihoods are log-likelihood - KL (equation 7)."""
         if self.bound is None:
             raise ValueError("a constrained model must be bound to the text before it can project")
         scores = np.empty((len(block.lines), 2))
@@ -163,6 +163,7 @@ class Constrained(IBM1):
             settings.strict,
             settings.free_mass and asked.symmetric,
             settings.calls,
+            statistics is None,
         )
         counting = statistics is not None and len(statistics.jumps) > 0
 

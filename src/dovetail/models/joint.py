@@ -51,6 +51,9 @@ class JointOptions(Options):
         help="part of its row's or column's probability that keeps a cell alive (0: all)",
     )
     leave_one_out: bool = option(True, help="whether a cell's own count is taken out before the cell is scored")
+    small_text: int = option(
+        200, at_least=0, help="in a text of fewer pairs own counts stay in: many words have no other evidence"
+    )
 
 
 @dataclass(frozen=True)
@@ -189,16 +192,18 @@ class JointHMM(Model):
         return live
 
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
-        """As every model's: a first pass finds the messages of fertility, a second one heeds them."""
+        """As every model's: a first pass finds the messages of fertility, a second one heeds them.
+
+        Scores are the first pass's, log p(words | words) of two HMMs: messages are no probabilities.
+        """
         live, emissions = Live.select(block, work, GENEROUS * self.share, len(self.lexicon.slots), pool)
-        values = emissions
+        values = Values(emissions.forward.copy(), emissions.reverse.copy()) if self.fertility else emissions
+        scores = self.infer(live, values, block, work, pool)
         if self.fertility is not None:
-            values = Values(emissions.forward.copy(), emissions.reverse.copy())
-            self.infer(live, values, block, work, pool)
             live, (values, emissions) = live.narrowed(values, block, self.share, pool, emissions)
             self.settle(live, values, block, work, pool)
             values = Values(emissions.forward * live.cells.to_forward, emissions.reverse * live.cells.to_reverse)
-        scores = self.infer(live, values, block, work, pool)
+            self.infer(live, values, block, work, pool)
         live.fill(values, block, work, pool)
         return scores
 

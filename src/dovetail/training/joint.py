@@ -99,6 +99,7 @@ def _handed_over(task: Task) -> tuple[JointHMM, Sequence[Memory]]:
 def _first(task: Task) -> JointHMM:
     """The joint HMM before it has seen anything."""
     vocabularies, options = task.vocabularies, task.settings.of(JointOptions)
+    pieces = sum(len(shard.pieces) for shard in task.corpus)
     lexicon = CountedLexicon.empty(task.shard.slots, vocabularies, task.settings.of(FormPriors), task.engine.pool)
     source, target = (len(vocabulary) for vocabulary in vocabularies)
     fertility = None
@@ -115,7 +116,7 @@ def _first(task: Task) -> JointHMM:
         options.agreement_power,
         options.share,
         options.jump_strength,
-        options.leave_one_out,
+        options.leave_one_out and pieces >= options.small_text,
     )
 
 

@@ -74,7 +74,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
     Positions up to `negligible` are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
-    log-likelihood.
+    log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
     """
     T, S, begin, state, emission, nulls = sentence
     words, first_word, weights, exits, first, last, bins = chances
@@ -155,7 +155,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     end = mass * total_of(last[:S]) / np.float32(S)
     for a in range(low, high):
         end += past_position[a] * last[past_state[a]]
-    log_likelihood += math.log(likelihood * end)
+    log_likelihood += math.log(likelihood * end if counting else likelihood)
     for a in range(low, high):
         past_beta[a] = last[past_state[a]] / end
     if counting:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.hmm.dense import Moves, Room, Transitions, forward_backward
+from dovetail.kernels.hmm.dense import Moves, Room, Transitions, forward_backward, total_of
 
 SINGLE = 7  # distances up to this have a bin each (models.jumps.word.EDGES), so that their weights lie side by side
 
@@ -78,4 +80,9 @@ def rows(sentence, chances, null, space, start_mass, beta, weight, expected, cou
                 moves[before, bins[middle + s - before]] += pairs[before, s] * table[before, s]
         for s in range(S):
             final[s] = position[T - 1, s]
+    else:
+        end = start_mass[T - 1] * total_of(last[:S]) / np.float32(S)
+        for s in range(S):
+            end += position[T - 1, s] * last[s]
+        log_likelihood -= math.log(end)
     return log_likelihood

@@ -29,6 +29,7 @@ from dovetail.kernels.projection.records import (
     MASS,
     PASSES,
     PLAIN,
+    SCORE,
     STEPS,
     TRIAL,
     TRIAL_FULL,
@@ -121,7 +122,7 @@ def descend(problem, model, settings, tally):
     precision was reached.
 
     A `flat` HMM, whose jumps all weigh the same, is solved word by word; the chain's pass that follows confirms that.
-    With free masses log p(x) of both directions comes first: half a pass, without multipliers.
+    With free masses, and where scores are asked for, log p(x) comes first: half a pass, without multipliers.
     """
     vectors, memory = problem.search.vectors, problem.search.memory
     x, trial, full, trial_full = vectors[X], vectors[TRIAL], vectors[FULL], vectors[TRIAL_FULL]
@@ -132,7 +133,7 @@ def descend(problem, model, settings, tally):
     precision = settings.precision
     symmetric = ends[2] > ends[1]
     free = problem.high - problem.low == 2 and settings.free_mass
-    probe = free
+    probe = free or settings.scored
     by_word = model.flat or not model.hmm
     stored, newest, used, attempts = 0, -1, 0, 0
     value, slope, step, between = 0.0, 0.0, 0.0, 0.0
@@ -153,7 +154,9 @@ def descend(problem, model, settings, tally):
         if not by_word:
             tally[PASSES] += (0.25 if probe else 0.5) * (problem.high - problem.low)
         if probe:
-            plain[0], plain[1] = log_z[0], log_z[1]
+            for d in range(problem.low, problem.high):
+                halves[SCORE, d] = log_z[d]
+                plain[d] = log_z[d] if free else 0.0
             probe = False
             continue
         if symmetric:

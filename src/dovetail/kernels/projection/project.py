@@ -29,6 +29,7 @@ from dovetail.kernels.projection.records import (
     OF_CELL,
     PIECES,
     PLAIN,
+    SCORE,
     TABLE,
     TRANSPOSED,
     CellMultipliers,
@@ -155,10 +156,11 @@ def keep(nth, line, listed, problem, symmetric, multipliers, found):
 
 
 @leaf
-def write(problem, value, line, hmm, free_mass, top, work, scores):
+def write(problem, value, line, hmm, settings, top, work, scores):
     """Leave the solved directions' scores, and their posteriors, at most `top`, in place of translation probabilities.
 
-    A score is the direction's part of log p(x) - KL: the dual's value, of which coupled directions have a half each.
+    A score is log p(x), or the direction's part of log p(x) - KL: the dual's value, of which coupled directions have a half
+    each.
     """
     I, J, cell, halves = problem.I, problem.J, line[CELL], problem.chains.halves
     coupled = problem.high - problem.low == 2
@@ -166,8 +168,10 @@ def write(problem, value, line, hmm, free_mass, top, work, scores):
     for d in range(problem.low, problem.high):
         S, T = (I, J) if d == 0 else (J, I)
         scores[d] = value
-        if coupled:
-            scores[d] = halves[PLAIN, d] + value if free_mass else halves[LOG_Z, d] + penalty
+        if settings.scored:
+            scores[d] = halves[SCORE, d]
+        elif coupled:
+            scores[d] = halves[PLAIN, d] + value if settings.free_mass else halves[LOG_Z, d] + penalty
         if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
             scores[d] -= T * math.log(S + 1.0)
         part = np.float32(2.0 * halves[MASS, d] if coupled else 1.0)
@@ -217,7 +221,7 @@ def project_pieces(first, last, pieces, model, work, constraints, settings, mult
                 tally[MISSED] += 1.0
             listed = constraints.listed.begin[0, piece]
             keep(piece - first, line, listed, problem, constraints.symmetric, multipliers, found)
-            write(problem, value, line, model.hmm, settings.free_mass, top, work, counted.scores[piece])
+            write(problem, value, line, model.hmm, settings, top, work, counted.scores[piece])
             if counting and model.hmm:
                 for d in range(low, high):
                     S, T = (I, J) if d == 0 else (J, I)
@@ -241,7 +245,7 @@ def scratch_for(lines, begin, model, symmetric):
             np.empty((2, 4, area + longest), np.float32),
             np.empty((2, 3, square), np.float32),
             np.empty((2, 9, longest + 1), np.float32),
-            np.zeros((3, 2)),
+            np.zeros((4, 2)),
         ),
         Variables(
             np.empty(3, np.int64), np.empty((entries, 3), np.int64), np.empty(entries), np.empty((3, cells), np.int64)

@@ -58,6 +58,7 @@ class Settings(NamedTuple):
     strict: bool
     free_mass: bool
     calls: int
+    scored: bool  # scores are log p(x), not the dual's value
 
 
 class CellMultipliers(NamedTuple):
@@ -96,7 +97,8 @@ class Counted(NamedTuple):
 BASE, LINKS, POSITION, ONWARD = range(4)  # of `Chains.cells`: weights, posteriors, leftovers of a pass
 TABLE, TRANSPOSED, MOVES = range(3)  # of `Chains.tables`
 BASE_NULLS, NULLS, FIRST, EXITS, START_MASS, BETA, WEIGHT, LEAVING, FIRST_MOVES = range(9)  # of `Chains.words`
-MASS, LOG_Z, PLAIN = range(3)  # of `Chains.halves`: a direction's part of q, log Z, log p(x)
+# Of `Chains.halves`: a direction's part of q, log Z, what log Z is compared with, log p(x).
+MASS, LOG_Z, PLAIN, SCORE = range(4)
 
 
 class Chains(NamedTuple):
