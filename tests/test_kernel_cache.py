@@ -122,7 +122,7 @@ def test_what_is_compiled_is_counted_and_told_once(tmp_path):
     assert run(tmp_path, code) == ["0", "False", "0.0"]
 
 
-@pytest.mark.skipif(numba.version_info.short not in _numba.QUICK_LOADING, reason="numba loads in its own way")
+@pytest.mark.skipif(numba.version_info.short not in _numba.KNOWN_INSIDE, reason="numba loads in its own way")
 def test_a_compiled_kernel_is_loaded_without_preparing_the_compiler(tmp_path):
     assert run(tmp_path, RUN + PREPARED)[-1] == "True"
     assert run(tmp_path, RUN + PREPARED)[-1] == "False"
@@ -132,7 +132,7 @@ def test_a_compiled_kernel_is_loaded_without_preparing_the_compiler(tmp_path):
 
 
 def test_another_numba_loads_in_its_own_way(tmp_path):
-    other = "from dovetail.kernels import _numba; _numba.QUICK_LOADING = (); "
+    other = "from dovetail.kernels import _numba; _numba.KNOWN_INSIDE = (); "
     first, second = (run(tmp_path, other + RUN + PREPARED) for _ in range(2))
     assert first[0] == second[0] == "-0.577216"
     assert "1" in "".join(second[1:-1])

@@ -270,7 +270,7 @@ def test_bad_input_is_one_line_and_status_2(files_in, monkeypatch, capsys, chang
 
 def test_without_jinja2_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(InputError, match=r"dovetail-align\[page\]"):
+    with pytest.raises(InputError, match="pip install jinja2"):
         live_page([])
 
 

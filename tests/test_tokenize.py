@@ -334,7 +334,7 @@ def test_raw_text_is_cut_at_more_than_a_million_characters_a_second():
 
 def test_without_pyicu_its_tokenizer_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "icu", None)
-    with pytest.raises(InputError, match=r"pip install dovetail-align\[icu\]"):
+    with pytest.raises(InputError, match="pip install PyICU"):
         tokenizers["icu"].tokens("a")
 
 

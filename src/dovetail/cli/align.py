@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
@@ -154,10 +155,10 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
-    say_compiling(quiet)
     with atomic_writer(values["output"]) as handle:
         with progress_bars(quiet) as callback:
             bitext = read_bitext(source, target, keep_text=keep_text, **options)
+            say_compiling(quiet)
             if not values["load"]:
                 for hint in hints(bitext, (source, target or source)):
                     say(hint, quiet)
@@ -219,7 +220,7 @@ def say_compiling(quiet: bool) -> None:
 
     def say_compiled() -> None:
         compilation.when_begun = None
-        if new := compilation.kernels - kernels:
+        if (new := compilation.kernels - kernels) and sys.exc_info()[0] is None:  # what went wrong is told in one line
             say(f"compiled {number_of(new, 'kernel')} in {compilation.seconds - seconds:.1f} s, once", quiet)
 
     click.get_current_context().call_on_close(say_compiled)

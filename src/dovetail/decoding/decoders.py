@@ -81,7 +81,7 @@ class Threshold(Options):
     @staticmethod
     def asked(changes: Mapping[str, Any]) -> dict[str, Any]:
         """Who asks for a threshold and says nothing of growing gets no link below it: growing is off then."""
-        return {"grow": 1.0, **changes} if "threshold" in changes else dict(changes)
+        return {**changes, "grow": changes.get("grow", 1.0)} if "threshold" in changes else dict(changes)
 
 
 class PosteriorThreshold(Decoder):

@@ -29,8 +29,9 @@ from dovetail.kernels import Kernel
 from dovetail.kernels._cache import CheckedFiles
 from dovetail.kernels.compiled import compilation
 
-# Versions of numba whose cache has been seen to load kernels by itself; any other does it in its own, slower way.
-QUICK_LOADING = ((0, 68),)
+# Versions of numba whose inside is known to be what this module takes it to be; with any other, kernels are compiled and
+# loaded in numba's own, slower way.
+KNOWN_INSIDE = ((0, 68),)
 
 
 class _Watch(event.Listener):
@@ -59,14 +60,14 @@ def kernel(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # nowhere to write a cache: compile in every process rather than fail
         return numba.njit(**_COMMON)(function)
     _check_files(compiled)
-    if numba.version_info.short in QUICK_LOADING:
+    if numba.version_info.short in KNOWN_INSIDE:
         _load_quickly(compiled)
     return compiled
 
 
 def part(function: Callable[..., Any]) -> Any:
     """The same for use by other kernels alone, which take it in before they are optimised, and are saved with it."""
-    return numba.njit(**_COMMON, **_ONLY_A_PART)(function)
+    return numba.njit(**_COMMON, **_only_a_part())(function)
 
 
 def leaf(function: Callable[..., Any]) -> Any:
@@ -76,7 +77,7 @@ def leaf(function: Callable[..., Any]) -> Any:
     two dozen arrays cost as much as drawing a few words, and so does handing them over.  A leaf takes its arrays for
     granted, cannot make any, and becomes a part of the kernel that calls it.
     """
-    return numba.njit(**_COMMON, **_ONLY_A_PART, _nrt=False, forceinline=True)(function)
+    return numba.njit(**_COMMON, **_only_a_part(), _nrt=False, forceinline=True)(function)
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -123,7 +124,11 @@ class PartCompiler(CompilerBase):  # type: ignore[misc]
 
 
 _COMMON = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}  # C never calls a kernel
-_ONLY_A_PART = {"pipeline_class": PartCompiler, "no_cpython_wrapper": True}
+
+
+def _only_a_part() -> dict[str, Any]:
+    known = numba.version_info.short in KNOWN_INSIDE
+    return {"pipeline_class": PartCompiler, "no_cpython_wrapper": True} if known else {}
 
 
 def _check_files(compiled: Any) -> None:
