@@ -88,10 +88,12 @@ def _times(words, unit):
     return sum(words[k : k + len(unit)] == unit for k in range(len(words) - len(unit) + 1))
 
 
-@given(aligned_texts(), st.integers(1, 3))
+@given(aligned_texts(), st.integers(1, 3), st.sampled_from([0, 16]))
 @settings(deadline=None, max_examples=60)
-def test_a_lexicon_is_the_slow_twins(aligned, longest):
-    found = lexicon(aligned, longest=longest)
+def test_a_lexicon_is_the_slow_twins(aligned, longest, few):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dovetail.uses.lexicon_phrases.FEW", few)
+        found = lexicon(aligned, longest=longest)
     if not len(found):
         assert not any(pair.links for pair in aligned)
         return

@@ -87,6 +87,7 @@ def lexicon(**values: Any) -> None:
     entries = make(
         aligned,
         longest=values["longest"],
+        count=values["count"],
         examples=values["examples"],
         memory=values["memory"],
         folder=values["work"],

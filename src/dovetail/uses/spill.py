@@ -15,6 +15,8 @@ from types import TracebackType
 
 import numpy as np
 
+from dovetail.errors import InputError
+
 MEMORY = 1 << 27  # bytes held at a time, by default
 
 
@@ -35,7 +37,12 @@ class Spill:
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._runs: list[Path] = []
-        self._folder = Path(tempfile.mkdtemp(prefix="dovetail-", dir=folder))
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="dovetail-", dir=folder))
+        except OSError as error:
+            raise InputError(
+                f"nothing can be written there ({error.strerror})", path=folder, remedy="Name a folder that is there."
+            ) from error
 
     def __enter__(self) -> Spill:
         return self
