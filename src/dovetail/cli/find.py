@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned
+from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned, watching
 from dovetail.errors import InputError
 
 
@@ -59,7 +59,8 @@ def find(word: str, **values: Any) -> None:
     index = open_index(place, about)
     if index is None:
         say(f"making an index in {place}", values["quiet"])
-        index = build_index(open_aligned(values), place, about)
+        with watching(open_aligned(values), values["quiet"]) as aligned:
+            index = build_index(aligned, place, about)
     found = index.find(
         word,
         side=values["side"],

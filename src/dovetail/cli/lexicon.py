@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, open_aligned
+from dovetail.cli.aligned import aligned_text, open_aligned, watching
 from dovetail.cli.options import Bytes, Names
 from dovetail.errors import InputError
 
@@ -84,14 +84,15 @@ def lexicon(**values: Any) -> None:
             remedy="Name a file, or pass --longest 1 and --examples 0.",
         )
     limits = {name: values[name] for name in ("count", "probability", "llr", "fisher", "best")}
-    entries = make(
-        aligned,
-        longest=values["longest"],
-        count=values["count"],
-        examples=values["examples"],
-        memory=values["memory"],
-        folder=values["work"],
-    ).filtered(**limits)
+    with watching(aligned, quiet) as watched:
+        entries = make(
+            watched,
+            longest=values["longest"],
+            count=values["count"],
+            examples=values["examples"],
+            memory=values["memory"],
+            folder=values["work"],
+        ).filtered(**limits)
     texts = example_texts(surface, entries) if chosen.shows_examples and values["examples"] else {}
     left_out = write_lexicon(output, Job(entries, texts, **languages), values["format_"])
     say(f"{len(entries):,} entries", quiet)
