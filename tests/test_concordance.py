@@ -122,6 +122,8 @@ def test_a_stale_index_is_made_anew(place):
     assert "la  1" in changed.stdout
     assert "making an index" in run("house", "s", "t", "--links", "links", "--lower").stderr
     assert open_index("links.index", {"other": 1}) is None
+    (place / "links.index" / "source.kinds").unlink()
+    assert "making an index" in run("house", "s", "t", "--links", "links", "--lower").stderr
 
 
 def test_an_index_of_a_models_links_has_a_place_of_its_own(place):

@@ -254,7 +254,10 @@ def open_index(folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Inde
         return None
     if known.get("version") != VERSION or known.get("about") != json.loads(json.dumps(about)):
         return None
-    return Index(place)
+    try:
+        return Index(place)
+    except OSError:  # some of its files are gone
+        return None
 
 
 def build_index(aligned: Aligned, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Index:
