@@ -55,7 +55,7 @@ def _format_names() -> list[str]:
 @click.option(
     "--examples", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Example pairs per entry."
 )
-@click.option("--memory", type=Bytes(), default="256M", show_default=True, help="Memory to sort phrases in.")
+@click.option("--memory", type=Bytes(), default="128M", show_default=True, help="Memory to sort phrases in.")
 @click.option("--work", metavar="DIR", help="Where sorted parts of phrases wait on disk.")
 @click.option("--quiet", is_flag=True, help="No notes.")
 def lexicon(**values: Any) -> None:

@@ -20,7 +20,7 @@ from dovetail.uses.spill import MEMORY, Spill
 from dovetail.uses.tally import ONE, LinkCounts, LinkTally, first_of_pair
 from dovetail.uses.tokens import escaped
 
-PAIRS = 1 << 11  # sentence pairs whose phrases are collected at a time
+PAIRS = 1 << 9  # sentence pairs whose phrases are collected at a time
 ROWS = 1 << 12  # phrase pairs that become objects at a time
 SMOOTHING = 0.5  # added to every orientation's count, as Moses does
 # What is counted, by column: times, their probability, orientations to the phrase before and behind, sentence pairs; and the

@@ -32,8 +32,8 @@ class Spill:
         self, key_bytes: int, values: int, memory: int = MEMORY, folder: str | PathLike[str] | None = None
     ) -> None:
         self._row = np.dtype([("key", f"S{key_bytes}"), ("values", "<i8", (values,))])
-        # Sorting takes the rows three times: as they are, in order, and added up.
-        self._limit = max(1, memory // (3 * self._row.itemsize))
+        # Sorting takes the rows some times over: as they come, in one piece, their order, in order, and added up.
+        self._limit = max(1, memory // (6 * self._row.itemsize))
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._runs: list[Path] = []
