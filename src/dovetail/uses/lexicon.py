@@ -16,7 +16,7 @@ from dovetail.uses.aligned import Aligned
 from dovetail.uses.lexicon_examples import BestExamples
 from dovetail.uses.lexicon_phrases import phrase_entries
 from dovetail.uses.spill import MEMORY
-from dovetail.uses.tally import ONE, LinkTally
+from dovetail.uses.tally import ONE, LinkTally, SideCounts
 
 if TYPE_CHECKING:
     import pandas
@@ -163,45 +163,47 @@ def lexicon(
     many words that stand there as often, and at least twice, and that no link leaves (`phrase_table`): two more walks over
     the text.  `examples` are kept for each entry: those with the surest link in the shortest sentences.
     """
-    tally, best = LinkTally(), BestExamples(examples)
-    for part in aligned.parts():
-        ids = tally.add(part)
-        best.add(part, *ids)
-    counts = tally.result()
-    weight = counts.weight / ONE
-    totals = [total / ONE for total in counts.totals(counts.weight)]
-    columns = {
-        "p_target": weight / np.maximum(totals[0][counts.source], 1 / ONE),
-        "p_source": weight / np.maximum(totals[1][counts.target], 1 / ONE),
-        "count": counts.links,
-        "expected": weight,
-        "source_count": counts.sources.occurrences[counts.source],
-        "target_count": counts.targets.occurrences[counts.target],
-        "pairs": counts.pairs,
-    }
-    marginals = counts.sources.pairs[counts.source], counts.targets.pairs[counts.target]
-    columns |= _significance(counts.pairs, *marginals, counts.sentence_pairs)
-    words = Lexicon(
-        [counts.sources.words[s] for s in counts.source.tolist()],
-        [counts.targets.words[t] for t in counts.target.tolist()],
-        columns,
-        best.result(len(counts.source), counts.keys),
-        (_unlinked(counts.sources), _unlinked(counts.targets)),
-        counts.sentence_pairs,
-    )
+    words = _words(aligned, examples)
     parts = [words]
     if longest > 1:
-        least = max(count, LEAST_PHRASE)
-        found = phrase_entries(aligned, longest, least, examples, memory, folder)
-        marginals = found.source_pairs, found.target_pairs
-        columns = found.columns | _significance(found.columns["pairs"], *marginals, counts.sentence_pairs)
+        found = phrase_entries(aligned, longest, max(count, LEAST_PHRASE), examples, memory, folder)
+        pairs = found.columns["pairs"], found.source_pairs, found.target_pairs
+        columns = found.columns | _significance(*pairs, words.sentence_pairs)
         parts.append(
             replace(words, sources=found.sources, targets=found.targets, columns=columns, examples=found.examples)
         )
     return _sorted(parts).filtered(count=count)
 
 
-def _unlinked(side: Any) -> dict[str, float]:
+def _words(aligned: Aligned, examples: int) -> Lexicon:
+    """Pairs of words that are ever linked."""
+    tally, best = LinkTally(), BestExamples(examples)
+    for part in aligned.parts():
+        best.add(part, *tally.add(part))
+    counts = tally.result()
+    source, target = counts.source, counts.target
+    of_source, of_target = counts.totals(counts.weight)
+    columns = {
+        "p_target": counts.weight / np.maximum(of_source[source], 1),
+        "p_source": counts.weight / np.maximum(of_target[target], 1),
+        "count": counts.links,
+        "expected": counts.weight / ONE,
+        "source_count": counts.sources.occurrences[source],
+        "target_count": counts.targets.occurrences[target],
+        "pairs": counts.pairs,
+    }
+    pairs = counts.pairs, counts.sources.pairs[source], counts.targets.pairs[target]
+    return Lexicon(
+        [counts.sources.words[n] for n in source.tolist()],
+        [counts.targets.words[n] for n in target.tolist()],
+        columns | _significance(*pairs, counts.sentence_pairs),
+        best.result(len(source), counts.keys),
+        (_unlinked(counts.sources), _unlinked(counts.targets)),
+        counts.sentence_pairs,
+    )
+
+
+def _unlinked(side: SideCounts) -> dict[str, float]:
     return {word: value / ONE for word, value in zip(side.words, side.free_weight.tolist(), strict=True) if value}
 
 
