@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, InputError
 from dovetail.cli import dovetail
+from dovetail.report.kwic import kwic
 from dovetail.uses.aligned import AlignedText
-from dovetail.uses.concordance import build_index, kwic, open_index
+from dovetail.uses.concordance import build_index, open_index
 from test_phrase_table import aligned_texts
 
 

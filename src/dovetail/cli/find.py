@@ -42,7 +42,8 @@ def find(word: str, **values: Any) -> None:
     of files that have changed, is made anew.
     """
     from dovetail.cli.progress import say
-    from dovetail.uses.concordance import build_index, files_and_times, lines, open_index
+    from dovetail.report.kwic import lines
+    from dovetail.uses.concordance import build_index, files_and_times, open_index
 
     paths = {name: values[name] for name in ("source", "target", "links", "load")}
     check_one_of_links_and_load(paths["links"], paths["load"])
