@@ -13,7 +13,7 @@ from dovetail import Aligner, Alignments, Bitext, InputError, alignment_formats,
 from dovetail.bitext import corpus
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.cli.aligned import aligned_text, open_aligned
-from dovetail.uses.aligned import AlignedText, read_aligned
+from dovetail.uses.aligned import AlignedText, Watched, read_aligned
 
 SENTENCES = [
     ("the house", "la maison", [(0, 0), (1, 1)]),
@@ -99,6 +99,17 @@ def test_blank_lines_of_json_are_no_pairs(place, monkeypatch):
     small_parts(monkeypatch)
     (place / "links").write_text('{"links": []}\n\n' * 5, "utf-8")
     assert len(list(read_aligned("s", "t", links="links"))) == 5
+
+
+def test_a_walk_can_be_watched(place, monkeypatch):
+    small_parts(monkeypatch)
+    write_links(place / "links", "pharaoh")
+    seen = []
+    watched = Watched(read_aligned("s", "t", links="links"), seen.append)
+    assert [pair.links for pair in watched] == [links for *_, links in SENTENCES]
+    assert seen == [2, 4, 5]
+    assert sum(len(bitext) for bitext in watched.bitexts()) == 5
+    assert seen == [2, 4, 5] * 2
 
 
 def test_links_come_from_one_place(place):

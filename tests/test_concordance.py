@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, InputError
 from dovetail.cli import dovetail
+from dovetail.report.kwic import kwic
 from dovetail.uses.aligned import AlignedText
-from dovetail.uses.concordance import build_index, kwic, open_index
+from dovetail.uses.concordance import build_index, open_index
 from test_phrase_table import aligned_texts
 
 
@@ -122,6 +123,8 @@ def test_a_stale_index_is_made_anew(place):
     assert "la  1" in changed.stdout
     assert "making an index" in run("house", "s", "t", "--links", "links", "--lower").stderr
     assert open_index("links.index", {"other": 1}) is None
+    (place / "links.index" / "source.kinds").unlink()
+    assert "making an index" in run("house", "s", "t", "--links", "links", "--lower").stderr
 
 
 def test_an_index_of_a_models_links_has_a_place_of_its_own(place):

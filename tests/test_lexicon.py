@@ -21,7 +21,7 @@ from dovetail import Aligner, Alignments, Bitext, InputError, TextOptions
 from dovetail.bitext.normalise import Normaliser
 from dovetail.cli import dovetail
 from dovetail.kernels.links.significance import association
-from dovetail.uses.aligned import AlignedText
+from dovetail.uses.aligned import Aligned, AlignedText, Part
 from dovetail.uses.lemmas import Lemmatised
 from dovetail.uses.lexicon import example_texts, lexicon
 from dovetail.uses.lexicon_formats import Job, lexicon_formats, write_lexicon
@@ -88,10 +88,12 @@ def _times(words, unit):
     return sum(words[k : k + len(unit)] == unit for k in range(len(words) - len(unit) + 1))
 
 
-@given(aligned_texts(), st.integers(1, 3))
+@given(aligned_texts(), st.integers(1, 3), st.sampled_from([0, 16]))
 @settings(deadline=None, max_examples=60)
-def test_a_lexicon_is_the_slow_twins(aligned, longest):
-    found = lexicon(aligned, longest=longest)
+def test_a_lexicon_is_the_slow_twins(aligned, longest, few):
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("dovetail.uses.lexicon_phrases.FEW", few)
+        found = lexicon(aligned, longest=longest)
     if not len(found):
         assert not any(pair.links for pair in aligned)
         return
@@ -247,6 +249,32 @@ def test_moses_tables_sum_to_one_for_every_given_word_null_included(tmp_path):
         assert all(total == pytest.approx(1, abs=1e-5) for total in sums.values())
 
 
+def test_a_filter_takes_entries_away_and_leaves_the_others_probabilities(tmp_path):
+    pairs = [(["a"], ["x"])] * 3 + [(["a"], ["y"]), (["A"], ["x"])]
+    bitext = Bitext.from_pairs(pairs)
+    found = lexicon(AlignedText(bitext, Alignments.from_links([[(0, 0)]] * 5, lengths=bitext.lengths))).filtered(
+        count=2
+    )
+    write_lexicon(str(tmp_path / "lex"), Job(found, {}), "moses")
+    assert (tmp_path / "lex.f2e").read_text("utf-8") == "x a 0.7500000\n"
+    write_lexicon(str(tmp_path / "lex"), Job(found, {}), "bicleaner")
+    assert bicleaners_reader(tmp_path / "lex.s2t.gz") == {"a": {"x": 0.75}}
+
+
+@given(aligned=aligned_texts(), longest=st.integers(1, 2))
+@settings(deadline=None, max_examples=30)
+def test_a_lexicon_does_not_depend_on_where_parts_end(aligned, longest):
+    pairs = list(aligned)
+
+    class InParts(Aligned):
+        def parts(self):
+            for n, (source, target, links, probabilities) in enumerate(pairs):
+                bitext = Bitext.from_pairs([(source, target)])
+                yield Part(n, bitext, Alignments.from_links([links], [probabilities], bitext.lengths))
+
+    assert list(lexicon(InParts(), longest=longest)) == list(lexicon(aligned, longest=longest))
+
+
 def test_tables_hold_every_entry(tmp_path):
     found = lexicon(hostile())
     for name in ("tsv", "csv", "jsonl"):
@@ -354,6 +382,8 @@ def test_the_command_refuses_what_does_not_fit(place):
     assert run("s", "t", "--links", "links", "--format", "moses").exit_code == 2
     assert run("s", "t").exit_code == 2
     assert isinstance(run("-", "t", "--links", "links", "--longest", "2").exception, InputError)
+    error = run("s", "t", "--links", "links", "--format", "stardict", "-o", "no/where").exception
+    assert "its directory does not exist" in str(error)
     (place / "links").write_text("0-0\n0-9\n\n\n", "utf-8")
     error = run("s", "t", "--links", "links").exception
     assert isinstance(error, InputError)

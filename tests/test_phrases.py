@@ -127,6 +127,7 @@ def test_the_command_refuses_what_does_not_fit(text_and_links, tmp_path):
     assert run(*text_and_links, "--json").exit_code == 2
     assert run(*text_and_links, "--gold", str(tmp_path / "gold"), "-o", str(tmp_path / "out")).exit_code == 2
     assert run(*text_and_links, "--format", "thot", "--reordering", "x").exit_code == 2
+    assert "nothing can be written there" in str(run(*text_and_links, "--work", str(tmp_path / "no")).exception)
     for size in ("much", "0", "-3"):
         assert run(*text_and_links, "--memory", size).exit_code == 2
     (tmp_path / "links").write_text("0-0 5-5\n\n", "utf-8")

@@ -184,12 +184,13 @@ class Aligner:
         vocabularies = self.source_vocabulary, self.target_vocabulary
         return fertility_table(self._compacted(), vocabularies, direction, minimum)
 
-    def lexicon(self, bitext: Bitext, *, longest: int = 1, examples: int = 3) -> Lexicon:
+    def lexicon(self, bitext: Bitext, *, longest: int = 1, count: int = 1, examples: int = 3) -> Lexicon:
         """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`."""
         from dovetail.uses.aligned import AlignedText
         from dovetail.uses.lexicon import lexicon
 
-        return lexicon(AlignedText(bitext, self.align(bitext)), longest=longest, examples=examples)
+        aligned = AlignedText(bitext, self.align(bitext))
+        return lexicon(aligned, longest=longest, count=count, examples=examples)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""

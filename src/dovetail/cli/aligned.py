@@ -11,6 +11,9 @@ A command takes the arguments with `@aligned_text` and turns them into a text wi
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,7 +21,7 @@ import click
 from dovetail.cli.options import F, Names, format_names, plugins, reading, reading_of, text_options
 
 if TYPE_CHECKING:
-    from dovetail.uses.aligned import AlignedFiles
+    from dovetail.uses.aligned import Aligned, AlignedFiles
 
 
 def aligned_text(command: F) -> F:
@@ -67,6 +70,23 @@ def open_aligned(values: dict[str, Any]) -> AlignedFiles:
         # The model finds its words whatever their case and form; what is shown stays as it stands in the text.
         options["tokenizer"] = reading_of(aligner.text_options, options)["tokenizer"]
     return read_aligned(source, target, links=links, links_format=form, aligner=aligner, **options)
+
+
+@contextmanager
+def watching(aligned: Aligned, quiet: bool) -> Iterator[Aligned]:
+    """The same text; who sits at a terminal sees how many pairs have been read, walk by walk."""
+    if quiet or not sys.stderr.isatty():
+        yield aligned
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn
+
+    from dovetail.uses.aligned import Watched
+
+    columns = SpinnerColumn(), TextColumn("{task.completed:,.0f} pairs")
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("read", total=None)
+        yield Watched(aligned, lambda pairs: progress.update(task, completed=pairs))
 
 
 def check_one_of_links_and_load(links: Any, load: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned
+from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned, watching
 from dovetail.errors import InputError
 
 
@@ -42,7 +42,8 @@ def find(word: str, **values: Any) -> None:
     of files that have changed, is made anew.
     """
     from dovetail.cli.progress import say
-    from dovetail.uses.concordance import build_index, files_and_times, lines, open_index
+    from dovetail.report.kwic import lines
+    from dovetail.uses.concordance import build_index, files_and_times, open_index
 
     paths = {name: values[name] for name in ("source", "target", "links", "load")}
     check_one_of_links_and_load(paths["links"], paths["load"])
@@ -59,7 +60,8 @@ def find(word: str, **values: Any) -> None:
     index = open_index(place, about)
     if index is None:
         say(f"making an index in {place}", values["quiet"])
-        index = build_index(open_aligned(values), place, about)
+        with watching(open_aligned(values), values["quiet"]) as aligned:
+            index = build_index(aligned, place, about)
     found = index.find(
         word,
         side=values["side"],

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, open_aligned
+from dovetail.cli.aligned import aligned_text, open_aligned, watching
 from dovetail.cli.options import Bytes, Names
 from dovetail.errors import InputError
 
@@ -55,7 +55,7 @@ def _format_names() -> list[str]:
 @click.option(
     "--examples", type=click.IntRange(0), default=3, show_default=True, metavar="N", help="Example pairs per entry."
 )
-@click.option("--memory", type=Bytes(), default="256M", show_default=True, help="Memory to sort phrases in.")
+@click.option("--memory", type=Bytes(), default="128M", show_default=True, help="Memory to sort phrases in.")
 @click.option("--work", metavar="DIR", help="Where sorted parts of phrases wait on disk.")
 @click.option("--quiet", is_flag=True, help="No notes.")
 def lexicon(**values: Any) -> None:
@@ -84,13 +84,15 @@ def lexicon(**values: Any) -> None:
             remedy="Name a file, or pass --longest 1 and --examples 0.",
         )
     limits = {name: values[name] for name in ("count", "probability", "llr", "fisher", "best")}
-    entries = make(
-        aligned,
-        longest=values["longest"],
-        examples=values["examples"],
-        memory=values["memory"],
-        folder=values["work"],
-    ).filtered(**limits)
+    with watching(aligned, quiet) as watched:
+        entries = make(
+            watched,
+            longest=values["longest"],
+            count=values["count"],
+            examples=values["examples"],
+            memory=values["memory"],
+            folder=values["work"],
+        ).filtered(**limits)
     texts = example_texts(surface, entries) if chosen.shows_examples and values["examples"] else {}
     left_out = write_lexicon(output, Job(entries, texts, **languages), values["format_"])
     say(f"{len(entries):,} entries", quiet)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, open_aligned
+from dovetail.cli.aligned import aligned_text, open_aligned, watching
 from dovetail.cli.options import Bytes
 
 FORMATS = ("moses", "thot", "tsv", "positions")
@@ -39,6 +39,7 @@ FORMATS = ("moses", "thot", "tsv", "positions")
 @click.option("--gold", metavar="FILE", help="Print how many phrase pairs are those of gold links, and write none.")
 @click.option("--sure", is_flag=True, help="With --gold: phrase pairs of its sure links alone.")
 @click.option("--json", "as_json", is_flag=True, help="With --gold: print one JSON object.")
+@click.option("--quiet", is_flag=True, help="No progress.")
 def phrases(**values: Any) -> None:
     """Extract phrase pairs from an aligned text, or score them.
 
@@ -62,8 +63,8 @@ def phrases(**values: Any) -> None:
         raise click.UsageError("--sure and --json belong to --gold.")
     if reordering and format_ not in ("moses", "tsv"):
         raise click.UsageError("--reordering goes with the formats moses and tsv.")
-    aligned = open_aligned(values)
     with ExitStack() as stack:
+        aligned = stack.enter_context(watching(open_aligned(values), values["quiet"] or output == "-"))
         handle = stack.enter_context(atomic_writer(output))
         if format_ == "positions":
             for n, (a, b, c, d), source, target in occurrences(aligned, longest):

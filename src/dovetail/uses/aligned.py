@@ -10,7 +10,7 @@ here knows where links come from: a file in any format, whatever has an `align` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any, NamedTuple, Protocol
@@ -119,6 +119,26 @@ class AlignedFiles(Aligned):
 
     def bitexts(self) -> Iterator[Bitext]:
         return read_bitext_parts(self.source, self.target, **self.reading)
+
+
+@dataclass(frozen=True)
+class Watched(Aligned):
+    """The same text; `seen` is called with the number of pairs that a walk has come past, part by part."""
+
+    aligned: Aligned
+    seen: Callable[[int], None]
+
+    def parts(self) -> Iterator[Part]:
+        for part in self.aligned.parts():
+            yield part
+            self.seen(part.first + len(part.bitext))
+
+    def bitexts(self) -> Iterator[Bitext]:
+        pairs = 0
+        for bitext in self.aligned.bitexts():
+            yield bitext
+            pairs += len(bitext)
+            self.seen(pairs)
 
 
 def read_aligned(

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +28,7 @@ VERSION = 1
 ABOUT = "about.json"  # written last: a folder without it is no index
 SIDES = ("source", "target")
 LARGEST = 2**32 - 1  # tokens of a side
+BLOCK = 1 << 20  # tokens that are looked at at a time, when an index is made
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of several linked words into one
 
 
@@ -164,7 +165,10 @@ class Index:
         rows = np.repeat(np.arange(len(places)), counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         tokens = here.partners[np.repeat(starts, counts) + within].astype(np.int64)
-        row_and_token = np.unique((rows << 32) | tokens)
+        row_and_token = np.sort(
+            (rows << 32) | tokens, kind="stable"
+        )  # they are nearly in order, which this makes use of
+        row_and_token = row_and_token[np.diff(row_and_token, prepend=-1) != 0]
         counts = np.bincount(row_and_token >> 32, minlength=len(places))
         return _kinds(there.tokens[row_and_token & 0xFFFFFFFF], counts, len(there.alphabet))
 
@@ -189,17 +193,24 @@ def _kinds(linked: np.ndarray, counts: np.ndarray, words: int) -> np.ndarray:
 
     Translations of several words are numbered from there on, by a mixture of their words' numbers.
     """
-    firsts = np.cumsum(counts) - counts
-    kinds = np.full(len(counts), words, np.int64)
-    single, several = np.flatnonzero(counts == 1), np.flatnonzero(counts > 1)
-    kinds[single] = linked[firsts[single]]
-    mixed = np.zeros(len(several), np.uint64)
-    for step in range(int(counts.max(initial=0))):
-        more = np.flatnonzero(counts[several] > step)
-        numbers = linked[firsts[several[more]] + step].astype(np.uint64)
-        mixed[more] = (mixed[more] ^ (numbers + np.uint64(1))) * MULTIPLIER
-    kinds[several] = words + 1 + np.unique(mixed, return_inverse=True)[1]
-    return kinds.astype(np.int32)
+    kinds = np.full(len(counts), words, np.int32)
+    several, mixtures = [np.empty(0, np.int64)], [np.empty(0, np.uint64)]
+    start = 0
+    for first in range(0, len(counts), BLOCK):
+        block = np.asarray(counts[first : first + BLOCK], np.int64)
+        begin = start + np.cumsum(block) - block
+        single, more = np.flatnonzero(block == 1), np.flatnonzero(block > 1)
+        kinds[first + single] = linked[begin[single]]
+        mixed = np.zeros(len(more), np.uint64)
+        for step in range(int(block.max())):
+            still = np.flatnonzero(block[more] > step)
+            numbers = linked[begin[more[still]] + step].astype(np.uint64)
+            mixed[still] = (mixed[still] ^ (numbers + np.uint64(1))) * MULTIPLIER
+        several.append(first + more)
+        mixtures.append(mixed)
+        start += int(block.sum())
+    kinds[np.concatenate(several)] = words + 1 + np.unique(np.concatenate(mixtures), return_inverse=True)[1]
+    return kinds
 
 
 def _numbered(kinds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -242,7 +253,7 @@ def _mapped(folder: Path, side: str, name: str) -> np.ndarray:
     path = folder / f"{side}.{name}"
     if not path.stat().st_size:
         return np.empty(0, FILES[name])
-    return np.memmap(path, FILES[name], "r")
+    return np.memmap(path, FILES[name], "r").view(np.ndarray)  # of which small parts are taken faster
 
 
 def open_index(folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Index | None:
@@ -254,7 +265,10 @@ def open_index(folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Inde
         return None
     if known.get("version") != VERSION or known.get("about") != json.loads(json.dumps(about)):
         return None
-    return Index(place)
+    try:
+        return Index(place)
+    except OSError:  # some of its files are gone
+        return None
 
 
 def build_index(aligned: Aligned, folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Index:
@@ -326,9 +340,9 @@ def _write_links(folder: Path, name: str, other: str, size: int, words: Sequence
     if name == SIDES[1]:  # links come sorted by source token
         partners = partners[np.argsort(own, kind="stable")]
     partners.tofile(folder / f"{name}.partners")
-    counts = np.bincount(own, minlength=size)
-    _starts(counts).tofile(folder / f"{name}.partner_starts")
+    counts = np.bincount(own, minlength=size).astype(np.int32)
     del own
+    _starts(counts).tofile(folder / f"{name}.partner_starts")
     kinds = _kinds(np.fromfile(folder / f"{other}.tokens", np.int32)[partners], counts, words[1])
     del partners, counts
     tokens = np.fromfile(folder / f"{name}.tokens", np.int32)
@@ -357,35 +371,3 @@ def files_and_times(paths: Mapping[str, str | os.PathLike[str] | None]) -> dict[
             continue
         found[name] = [os.path.abspath(path), status.st_size, status.st_mtime_ns]
     return found
-
-
-def lines(found: Concordance, width: int = 100) -> Iterator[str]:
-    """For a person: each translation, and its places, the word in the middle, both sentences, links between brackets."""
-    for group in found.groups:
-        share = 100 * group.count / found.count
-        yield f"{group.translation or '(no link)'}  {group.count:,} ({share:.1f} %)"
-        for hit in group.hits:
-            number = f"{hit.pair:>9,}  "
-            room = max(20, width - len(number))
-            yield number + kwic(hit.words, hit.here, room)
-            yield " " * len(number) + kwic(hit.others, hit.there, room)
-        yield ""
-    hidden = found.translations - len(found.groups)
-    rest = f", {hidden:,} more not shown" if hidden > 0 else ""
-    places, kinds = ("" if number == 1 else "s" for number in (found.count, found.translations))
-    yield f"{found.count:,} place{places}, {found.translations:,} translation{kinds}{rest}"
-
-
-def kwic(words: Sequence[str], marked: Sequence[int], width: int) -> str:
-    """A sentence with marked words between brackets, the first of them in the middle, cut to the width."""
-    marks = set(marked)
-    shown = [f"[{word}]" if n in marks else word for n, word in enumerate(words)]
-    middle = min(marked, default=len(words) // 2)
-    left, right = " ".join(shown[:middle]), " ".join(shown[middle:])
-    room = width // 2
-    if len(left) >= room:
-        left = "…" + left[len(left) - room + 2 :]
-    rest = width - room
-    if len(right) > rest:
-        right = right[: rest - 1] + "…"
-    return f"{left:>{room - 1}} {right}".rstrip()

@@ -141,25 +141,32 @@ def write_moses(prefix: str, job: Job) -> int:
     return left_out
 
 
+def _expected(lexicon: Lexicon, side: int) -> tuple[list[tuple[str, str, float]], dict[str, float]]:
+    """(given word, predicted word, expected count) of all entries of single words, and the totals of given words.
+
+    A total is that of all links, also of entries that a filter has left out.
+    """
+    rows, totals = [], {}
+    for entry in lexicon:
+        probability = (entry.p_target, entry.p_source)[side]
+        if " " not in entry.source + entry.target and probability:
+            rows.append((entry.words[side], entry.words[1 - side], entry.expected))
+            totals[entry.words[side]] = entry.expected / probability
+    return rows, totals
+
+
 def _with_null(lexicon: Lexicon, side: int) -> Iterator[tuple[str, str, float]]:
     """(predicted word, given word, probability), given words of `side` 0, source, or 1; NULL has a share of each."""
-    totals: dict[str, float] = dict(lexicon.unlinked[side])
-    rows = [
-        (entry.words[side], entry.words[1 - side], entry.expected)
-        for entry in lexicon
-        if " " not in entry.source + entry.target
-    ]
-    for given, _, expected in rows:
-        totals[given] = totals.get(given, 0.0) + expected
+    rows, totals = _expected(lexicon, side)
+    unlinked, others = lexicon.unlinked[side], lexicon.unlinked[1 - side]
     for given, predicted, expected in rows:
         if NULL not in (given, predicted):
-            yield predicted, given, expected / totals[given] if totals[given] else 0.0
-    for given, free in sorted(lexicon.unlinked[side].items()):
+            yield predicted, given, expected / (totals[given] + unlinked.get(given, 0.0))
+    for given, free in sorted(unlinked.items()):
         if given != NULL:
-            yield NULL, given, free / totals[given]
-    other = lexicon.unlinked[1 - side]
-    null = sum(other.values())
-    for predicted, free in sorted(other.items()):
+            yield NULL, given, free / (totals.get(given, 0.0) + free)
+    null = sum(others.values())
+    for predicted, free in sorted(others.items()):
         if predicted != NULL:
             yield predicted, NULL, free / null
 
@@ -174,17 +181,20 @@ def write_bicleaner(prefix: str, job: Job) -> int:
 
 
 def _strong(lexicon: Lexicon, side: int) -> Iterator[tuple[str, str, float]]:
+    rows, totals = _expected(lexicon, side)
+    lowered: dict[str, float] = {}
+    for given, total in totals.items():
+        lowered[given.lower()] = lowered.get(given.lower(), 0.0) + total
     expected: dict[str, dict[str, float]] = {}
-    for entry in lexicon:
-        given, predicted = entry.words[side].lower(), entry.words[1 - side].lower()
-        if " " not in entry.source + entry.target and NULL.lower() not in (given, predicted):
-            translations = expected.setdefault(given, {})
-            translations[predicted] = translations.get(predicted, 0.0) + entry.expected
+    for given, predicted, value in rows:
+        if NULL.lower() not in (given.lower(), predicted.lower()):
+            translations = expected.setdefault(given.lower(), {})
+            translations[predicted.lower()] = translations.get(predicted.lower(), 0.0) + value
     for given, translations in sorted(expected.items()):
-        total, best = sum(translations.values()), max(translations.values())
+        best = max(translations.values())
         for predicted, value in sorted(translations.items(), key=lambda pair: (-pair[1], pair[0])):
-            if total and value >= SHARE_OF_BEST * best:
-                yield predicted, given, value / total
+            if value >= SHARE_OF_BEST * best:
+                yield predicted, given, value / lowered[given]
 
 
 # Termbases and dictionaries for people
@@ -237,22 +247,16 @@ def write_stardict(prefix: str, job: Job) -> int:
             continue
         articles.append((headword, "\n".join(_article(entries, job.texts)).encode("utf-8", "replace")))
     articles.sort(key=lambda article: (_folded(article[0]), article[0]))
-    place = 0
-    index = bytearray()
-    with open(f"{prefix}.dict", "wb") as handle:
-        for headword, article in articles:
-            index += headword + b"\0" + struct.pack(">II", place, len(article))
-            place += handle.write(article)
-    Path(f"{prefix}.idx").write_bytes(index)
-    about = {
-        "version": "2.4.2",
-        "bookname": f"{Path(prefix).name} ({job.source_language} to {job.target_language})",
-        "wordcount": len(articles),
-        "idxfilesize": len(index),
-        "sametypesequence": "m",
-    }
-    lines = ["StarDict's dict ifo file", *(f"{name}={value}" for name, value in about.items())]
-    Path(f"{prefix}.ifo").write_text("\n".join(lines) + "\n", "utf-8", newline="\n")
+    with atomic_writer(f"{prefix}.ifo") as about:  # which appears when the others are there
+        place, index = 0, bytearray()
+        with open(f"{prefix}.dict", "wb") as handle:
+            for headword, article in articles:
+                index += headword + b"\0" + struct.pack(">II", place, len(article))
+                place += handle.write(article)
+        Path(f"{prefix}.idx").write_bytes(index)
+        about.write("StarDict's dict ifo file\nversion=2.4.2\n")
+        about.write(f"bookname={Path(prefix).name} ({job.source_language} to {job.target_language})\n")
+        about.write(f"wordcount={len(articles)}\nidxfilesize={len(index)}\nsametypesequence=m\n")
     return left_out
 
 

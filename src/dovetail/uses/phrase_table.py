@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from os import PathLike
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from dovetail.uses.spill import MEMORY, Spill
 from dovetail.uses.tally import ONE, LinkCounts, LinkTally, first_of_pair
 from dovetail.uses.tokens import escaped
 
-PAIRS = 1 << 11  # sentence pairs whose phrases are collected at a time
+PAIRS = 1 << 9  # sentence pairs whose phrases are collected at a time
 ROWS = 1 << 12  # phrase pairs that become objects at a time
 SMOOTHING = 0.5  # added to every orientation's count, as Moses does
 # What is counted, by column: times, their probability, orientations to the phrase before and behind, sentence pairs; and the
@@ -41,7 +42,7 @@ class Phrase(NamedTuple):
     inverse_lexical: float
     direct: float
     direct_lexical: float
-    links: list[tuple[int, int]]
+    links: tuple[tuple[int, int], ...]
     count: int  # type: ignore[assignment]  # tuples count, too
     source_count: int
     target_count: int
@@ -54,13 +55,12 @@ class Phrase(NamedTuple):
         scores = " ".join(
             f"{value:.6g}" for value in (self.inverse, self.inverse_lexical, self.direct, self.direct_lexical)
         )
-        links = " ".join(f"{i}-{j}" for i, j in self.links)
         counts = f"{self.target_count} {self.source_count} {self.count}"
-        return f"{self.source} ||| {self.target} ||| {scores} ||| {links} ||| {counts}"
+        return f"{self.source} ||| {self.target} ||| {scores} ||| {_pharaoh(self.links)} ||| {counts}"
 
     def reordering(self) -> str:
         """A line of `wbe-msd-bidirectional-fe-allff`: `source ||| target ||| six probabilities`."""
-        return f"{self.source} ||| {self.target} ||| {' '.join(f'{value:.6f}' for value in self.orientations)}"
+        return f"{self.source} ||| {self.target} ||| {_decimals(self.orientations)}"
 
     def thot(self) -> str:
         """`target ||| source ||| count(target) count`, as Thot's phrase model prints it."""
@@ -76,6 +76,7 @@ class _Words:
 
     spelled: list[str]
     ranks: np.ndarray  # of word number + 1; 0 stays 0
+    numbers: np.ndarray  # word number + 1 of each rank; 0 for 0 and the separator
     end: int  # the separator's rank
 
     @classmethod
@@ -87,7 +88,9 @@ class _Words:
         place = np.empty(len(words) + 1, np.uint32)
         place[order] = np.arange(1, len(words) + 2)
         ranks[1:] = place[:-1]
-        return cls([spelled[n] if n < len(words) else "|||" for n in order], ranks, int(place[-1]))
+        numbers = np.zeros(len(words) + 2, np.uint32)
+        numbers[ranks] = np.arange(len(ranks))
+        return cls([spelled[n] if n < len(words) else "|||" for n in order], ranks, numbers, int(place[-1]))
 
     def ranked(self, columns: np.ndarray) -> np.ndarray:
         """Phrases as ranks: a phrase that does not fill its columns ends with the separator."""
@@ -96,20 +99,12 @@ class _Words:
         result[open_ended, np.argmax(columns[open_ended] == 0, axis=1)] = self.end
         return result
 
-    def numbers(self, columns: np.ndarray) -> np.ndarray:
-        """Back to word numbers + 1."""
-        back = np.zeros(len(self.ranks) + 1, np.uint32)
-        back[self.ranks] = np.arange(len(self.ranks))
-        back[0] = back[self.end] = 0
-        return back[columns]
-
-    def text(self, row: list[int]) -> str:
-        words = []
-        for rank in row:
-            if rank in (0, self.end):
-                break
-            words.append(self.spelled[rank - 1])
-        return " ".join(words)
+    def texts(self, columns: np.ndarray) -> Iterator[str]:
+        """Phrases of ranks as they are written."""
+        spelled = self.spelled
+        sizes = ((columns != 0) & (columns != self.end)).sum(axis=1).tolist()
+        for row, size in zip(columns.tolist(), sizes, strict=True):
+            yield " ".join([spelled[rank - 1] for rank in row[:size]])
 
 
 def _bytes(word: str) -> bytes:
@@ -227,7 +222,7 @@ def _phrases(
 ) -> Iterator[Phrase]:
     """Some rows as the table has them; `of_source` are the times of their source phrases."""
     source, target, masks = keys[:, :longest], keys[:, longest : 2 * longest], keys[:, 2 * longest :]
-    numbers = np.concatenate([sides[1].numbers(target), sides[0].numbers(source), masks], axis=1)
+    numbers = np.concatenate([sides[1].numbers[target], sides[0].numbers[source], masks], axis=1)
     lexical = kernels.lexical_weights(numbers, longest, weights)
     times, of_target = values[:, TIMES], values[:, OF_TARGET]
     turns = []
@@ -235,8 +230,8 @@ def _phrases(
         kinds = np.column_stack([values[:, columns], times - values[:, columns].sum(axis=1)])
         turns.append((kinds + SMOOTHING) / (times + 3 * SMOOTHING)[:, None])
     rows = zip(
-        source.tolist(),
-        target.tolist(),
+        sides[0].texts(source),
+        sides[1].texts(target),
         (times / of_target).tolist(),
         lexical.tolist(),
         (times / of_source).tolist(),
@@ -251,13 +246,13 @@ def _phrases(
     )
     for s, t, inverse, (of_s, of_t), direct, mask, count, count_s, count_t, expected, pairs, orientations in rows:
         yield Phrase(
-            sides[0].text(s),
-            sides[1].text(t),
+            s,
+            t,
             inverse,
             of_s,
             direct,
             of_t,
-            _links(mask, longest),
+            _links(tuple(mask), longest),
             count,
             count_s,
             count_t,
@@ -267,11 +262,18 @@ def _phrases(
         )
 
 
-def _links(mask: list[int], longest: int) -> list[tuple[int, int]]:
+# Most phrase pairs have the links and the orientations of many others: writing these is half of the work.
+@lru_cache(1 << 16)
+def _links(mask: tuple[int, ...], longest: int) -> tuple[tuple[int, int], ...]:
     bits = sum(word << (32 * place) for place, word in enumerate(mask))
-    links = []
-    while bits:
-        low = bits & -bits
-        links.append(divmod(low.bit_length() - 1, longest))
-        bits ^= low
-    return links
+    return tuple(divmod(bit, longest) for bit in range(bits.bit_length()) if bits >> bit & 1)
+
+
+@lru_cache(1 << 16)
+def _pharaoh(links: tuple[tuple[int, int], ...]) -> str:
+    return " ".join(f"{i}-{j}" for i, j in links)
+
+
+@lru_cache(1 << 16)
+def _decimals(values: tuple[float, ...]) -> str:
+    return " ".join(f"{value:.6f}" for value in values)

@@ -15,6 +15,8 @@ from types import TracebackType
 
 import numpy as np
 
+from dovetail.errors import InputError
+
 MEMORY = 1 << 27  # bytes held at a time, by default
 
 
@@ -30,12 +32,17 @@ class Spill:
         self, key_bytes: int, values: int, memory: int = MEMORY, folder: str | PathLike[str] | None = None
     ) -> None:
         self._row = np.dtype([("key", f"S{key_bytes}"), ("values", "<i8", (values,))])
-        # Sorting takes the rows three times: as they are, in order, and added up.
-        self._limit = max(1, memory // (3 * self._row.itemsize))
+        # Sorting takes the rows some times over: as they come, in one piece, their order, in order, and added up.
+        self._limit = max(1, memory // (6 * self._row.itemsize))
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._runs: list[Path] = []
-        self._folder = Path(tempfile.mkdtemp(prefix="dovetail-", dir=folder))
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="dovetail-", dir=folder))
+        except OSError as error:
+            raise InputError(
+                f"nothing can be written there ({error.strerror})", path=folder, remedy="Name a folder that is there."
+            ) from error
 
     def __enter__(self) -> Spill:
         return self
