@@ -126,12 +126,12 @@ class Recipe:
             few = write_warming_text(text.source, text.target, folder)
             sampling = ("--option", "sample=100") if "sample" in find_recipe(self.recipe).options else ()
             for options in (("--save", folder / "model"), sampling):
-                run(self._command(*few, folder / OWN, threads, *options))
+                run(self.command(*few, folder / OWN, threads, *options))
 
     def align(self, text: Text, folder: Path, threads: int, timeout: float | None) -> Run:
         model = folder / "model"
         saving = () if self.only_own else ("--save", model)
-        command = self._command(text.source, text.target, folder / OWN, threads, *saving)
+        command = self.command(text.source, text.target, folder / OWN, threads, *saving)
         environment = thread_settings(threads)
         if self.cold:
             environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
@@ -147,7 +147,7 @@ class Recipe:
             output = folder / combination
             saved = () if self.retrain else ("--load", folder / "model")
             try:
-                run(self._command(text.source, text.target, output, threads, "--combine", combination, *saved))
+                run(self.command(text.source, text.target, output, threads, "--combine", combination, *saved))
             except CommandError as error:
                 # A bidirectional recipe has no two directions to combine, and says so.
                 print(f"{self.name}: no output for {combination}: {error}", file=sys.stderr)
@@ -155,9 +155,7 @@ class Recipe:
             links[combination] = read_test_links(output, text)
         return links
 
-    def _command(
-        self, source: Path, target: Path, output: Path, threads: int, *options: str | Path
-    ) -> list[str | Path]:
+    def command(self, source: Path, target: Path, output: Path, threads: int, *options: str | Path) -> list[str | Path]:
         # A loaded model brings its recipe along.
         chosen = () if "--load" in options else ("--recipe", self.recipe)
         words = (

@@ -450,7 +450,7 @@ def test_the_overview_gives_the_share_of_a_peers_error_and_of_its_time(tmp_path,
 # Annotation carried over links
 
 
-TREES = """# text = the old dog sleeps .
+TREES = """# text = the old dogsleeps .
 1\tthe\t_\tDET\t_\t_\t3\tdet\t_\t_
 2\told\t_\tADJ\t_\t_\t3\tamod\t_\t_
 3-4\tdogsleeps\t_\t_\t_\t_\t_\t_\t_\t_
@@ -462,44 +462,38 @@ TREES = """# text = the old dog sleeps .
 """
 
 
-def test_trees_are_read_without_ranges_of_words(tmp_path):
+def trees_in(tmp_path):
     path = tmp_path / "trees.conllu"
     path.write_text(TREES, encoding="utf-8")
-    trees = projection.read_trees(path)
-    assert [[word.form for word in tree] for tree in trees] == [["the", "old", "dog", "sleeps", "."], ["yes"]]
-    assert [word.head for word in trees[0]] == [2, 2, 3, projection.ROOT, 3]
-    path.write_text("1\tthe\t_\tDET\n", encoding="utf-8")
-    with pytest.raises(InputError, match="tree"):
-        projection.read_trees(path)
+    return projection.read_trees(path)
 
 
 def test_parts_and_heads_come_over_right_links_only(tmp_path):
-    path = tmp_path / "trees.conllu"
-    path.write_text(TREES, encoding="utf-8")
-    trees = projection.read_trees(path)
+    trees = trees_in(tmp_path)
     lengths = [(5, 5), (1, 1)]
 
-    def score(*links):
-        return projection.project(Alignments.from_links(links, lengths=lengths), trees, trees)
+    def score(*links, **options):
+        found = projection.carry(Alignments.from_links(links, lengths=lengths), trees, trees, **options)
+        return projection.score(found).tallies
 
     diagonal = score([(k, k) for k in range(5)], [(0, 0)])
-    assert diagonal.words == 5  # without the full stop
-    assert diagonal.parts.percent(diagonal.words) == pytest.approx((100, 100, 100))
-    assert diagonal.heads.percent(diagonal.words) == pytest.approx((100, 100, 100))
+    assert diagonal["upos"].there == 5  # without the full stop
+    assert diagonal["upos"].f1 == diagonal["heads"].f1 == 1
     # "old" is linked to "the" as well as to itself; "dog", its head, to nothing; "sleeps" is the root.
     partial = score([(0, 1), (1, 1), (3, 3)], [])
-    assert (partial.parts.carried, partial.parts.right) == (2, 1.5)
-    assert (partial.heads.carried, partial.heads.right) == (1, 1.0)
+    assert (partial["upos"].carried, partial["upos"].right) == (2, 1)
+    assert (partial["heads"].carried, partial["heads"].right) == (1, 1)
+    filtered = score([(0, 1), (1, 1), (3, 3)], [], compatible=True)
+    assert (filtered["upos"].carried, filtered["upos"].right) == (2, 2)
+    assert score([(1, 1)], [], keep=lambda probability: probability > 1)["upos"].carried == 0
 
 
 def test_trees_become_a_text_whose_pairs_are_all_looked_at(tmp_path):
-    path = tmp_path / "trees.conllu"
-    path.write_text(TREES, encoding="utf-8")
-    trees = projection.read_trees(path)
+    trees = trees_in(tmp_path)
     text = projection.write_trees(trees, trees, tmp_path)
     assert text.joined.read_text(encoding="utf-8").splitlines()[1] == "yes ||| yes"
     assert (text.pairs, text.lines, text.lengths) == (2, [0, 1], [(5, 5), (1, 1)])
-    with pytest.raises(InputError, match="beside"):
+    with pytest.raises(InputError, match="no partner"):
         projection.write_trees(trees, trees[:1], tmp_path)
 
 
