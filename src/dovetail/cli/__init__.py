@@ -30,6 +30,7 @@ COMMANDS = {
     "find": "Show where a word stands and what it is linked to.",
     "phrases": "Extract phrase pairs from an aligned text, or score them.",
     "project": "Carry parts of speech, trees, names or other labels over links.",
+    "tags": "Move inline markup from a source text to its plain translation.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",
     "demo": "Train on the small bitext that comes with dovetail, and show what comes out.",
