@@ -30,6 +30,7 @@ COMMANDS = {
     "find": "Show where a word stands and what it is linked to.",
     "phrases": "Extract phrase pairs from an aligned text, or score them.",
     "project": "Carry parts of speech, trees, names or other labels over links.",
+    "remap": "Tell links in other tokens of the same text: words, pieces, and back.",
     "tags": "Move inline markup from a source text to its plain translation.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",

@@ -58,6 +58,11 @@ from dovetail.errors import InputError
     is_flag=True,
     help="Report links on the input's whitespace tokens, not the tokenizer's.",
 )
+@click.option(
+    "--write-tokens",
+    metavar="PREFIX",
+    help="Write the tokens that links count, with spaces between them, to PREFIX.source and PREFIX.target.",
+)
 @click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
 @click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
@@ -132,7 +137,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
             raise click.UsageError(f"the format {format_} has no room for --probabilities: choose pharaoh or jsonl.")
         format_ = "probabilities" if format_ == "pharaoh" else format_
     # jsonl can do without the words, but is there to show them.
-    keep_text = alignment_formats[format_].needs_text or format_ == "jsonl" or values["on_whitespace"]
+    keep_text = alignment_formats[format_].needs_text or format_ == "jsonl"
+    keep_text = keep_text or values["on_whitespace"] or values["write_tokens"] is not None
 
     if values["load"]:
         aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
@@ -165,10 +171,21 @@ def align(source: str, target: str | None, **values: Any) -> None:
             from dovetail.alignments.whitespace import on_whitespace_tokens
 
             result, text = on_whitespace_tokens(result, bitext)
+        if values["write_tokens"]:
+            _write_tokens(values["write_tokens"], len(result), text)
         write_alignments(handle, result, format_, text)
     say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
+
+
+def _write_tokens(prefix: str, pairs: int, text: Any) -> None:
+    from dovetail.bitext.text import atomic_writer
+
+    for side, sentences in (("source", text.source), ("target", text.target)):
+        with atomic_writer(f"{prefix}.{side}") as handle:
+            for line, spans in map(sentences, range(pairs)):
+                handle.write(" ".join(line[start:end] for start, end in spans) + "\n")
 
 
 def _number(count: int, thing: str) -> str:

@@ -9,13 +9,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate, pairwise, product
-from typing import TypeVar
+from itertools import accumulate, islice, pairwise, product
+from typing import NamedTuple, TypeVar
 
-from dovetail.alignments.alignments import Alignment, Alignments
+from dovetail.alignments.alignments import Alignments
+from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.readers import read_pairs
+from dovetail.bitext.text import StrPath, display_name
 from dovetail.errors import InputError
+from dovetail.uses.aligned import AlignedFiles
 
 Place = TypeVar("Place", int, float)
 Owners = list[list[int]]
@@ -25,6 +29,9 @@ LEAST_IN_COMMON = 0.5  # of the characters; two different sentences rarely share
 
 _SPACE = re.compile(r"[\s\u200b\u2581]+")  # U+2581 is SentencePiece's space
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+_UNKNOWN = re.compile(r"<unk>|\[unk\]", re.IGNORECASE)
+_CONTROL = re.compile(r"</?s>|<pad>|\[(cls|sep|pad)\]", re.IGNORECASE)
+_ANYTHING = b"\xff"  # for an unknown piece; no byte of any text in UTF-8
 
 # How pieces mark that a word goes on, where it is not by a space.
 _MARKS: tuple[Callable[[str], str], ...] = (
@@ -53,21 +60,56 @@ def remap(
     return carried_over(links, shared_characters(source, new_source), shared_characters(target, new_target))
 
 
-def remap_alignments(
-    alignments: Iterable[Alignment],
-    old: Iterable[tuple[Sequence[str], Sequence[str]]],
-    new: Iterable[tuple[Sequence[str], Sequence[str]]],
-) -> Alignments:
-    """`remap` for every pair of an aligned text; InputErrors tell the pair, counted from 1."""
-    links, lengths = [], []
-    for number, (alignment, before, after) in enumerate(zip(alignments, old, new, strict=True), 1):
-        weights = dict(zip(alignment.links, alignment.probabilities, strict=True))
-        try:
-            links.append(remap(weights, *before, *after))
-        except InputError as error:
-            raise InputError(error.problem, line=number, remedy=error.remedy) from None
-        lengths.append((len(after[0]), len(after[1])))
-    return Alignments.from_links(links, (weights.values() for weights in links), lengths)
+class Remapped(NamedTuple):
+    """Some consecutive pairs, `first` the number of the first of them, from 0, with links on their new tokens."""
+
+    first: int
+    bitext: Bitext
+    alignments: Alignments
+
+
+def remapped(
+    files: AlignedFiles, new_source: StrPath, new_target: StrPath, options: TextOptions | None = None
+) -> Iterator[Remapped]:
+    """The links of a text on the tokens of another two files, which are the same text, cut as `options` say."""
+    errors = files.reading.get("encoding_errors", "strict")
+    new = read_pairs(new_source, new_target, format="lines", encoding_errors=errors)
+    pairs = 0
+    for part in files.parts():
+        bitext = Bitext.from_pairs(islice(new, len(part.bitext)), options=options)
+        if len(bitext) < len(part.bitext):
+            raise InputError(
+                f"the file ends after {pairs + len(bitext):,} lines, but the text that is linked goes on",
+                path=display_name(new_source),
+                remedy="Give the same sentences, cut in another way.",
+            )
+        links = []
+        for n, pair in enumerate(part.pairs()):
+            weights = dict(zip(pair.links, pair.probabilities, strict=True))
+            here, there = bitext.tokens(n)
+            owners = [
+                _owners(old, tokens, path, part.first + n + 1)
+                for old, tokens, path in ((pair.source, here, new_source), (pair.target, there, new_target))
+            ]
+            links.append(carried_over(weights, *owners))
+        yield Remapped(
+            part.first, bitext, Alignments.from_links(links, (one.values() for one in links), bitext.lengths)
+        )
+        pairs += len(bitext)
+    if next(new, None) is not None:
+        raise InputError(
+            "the text that is linked ends before this line",
+            path=display_name(new_source),
+            line=pairs + 1,
+            remedy="Give the same sentences, cut in another way.",
+        )
+
+
+def _owners(old: Sequence[str], new: Sequence[str], path: StrPath, line: int) -> Owners:
+    try:
+        return shared_characters(old, new)
+    except InputError as error:
+        raise InputError(error.problem, path=display_name(path), line=line, remedy=error.remedy) from None
 
 
 def carried_over(links: Mapping[tuple[int, int], float], source: Owners, target: Owners) -> Weighted:
@@ -89,7 +131,7 @@ def shared_characters(old: Sequence[str], new: Sequence[str]) -> Owners:
         readings = [_contents(map(fold, map(mark, side))) for mark, side in zip(marks, (old, new), strict=True)]
         if b"".join(readings[0]) == b"".join(readings[1]):
             return overlapping(_spans(readings[0]), _spans(readings[1]))
-    return _nearly_the_same(_contents(map(_folded, old)), _contents(map(_folded, new)))
+    return _nearly_the_same(_contents(map(_folded, old), special=True), _contents(map(_folded, new), special=True))
 
 
 def overlapping(old: Sequence[tuple[Place, Place]], new: Sequence[tuple[Place, Place]]) -> Owners:
@@ -114,12 +156,20 @@ def _folded(token: str) -> str:
     return unicodedata.normalize("NFKC", token).casefold()
 
 
-def _contents(tokens: Iterable[str]) -> list[bytes]:
-    """The bytes of each token that are text: bytes, since a piece may be a part of a character."""
+def _contents(tokens: Iterable[str], special: bool = False) -> list[bytes]:
+    """The bytes of each token that are text: bytes, since a piece may be a part of a character.
+
+    `special`: what looks like an unknown piece, or like one that marks an end, is none.
+    """
     found = []
     for token in tokens:
-        one = _BYTE.fullmatch(token)
-        found.append(bytes([int(one[1], 16)]) if one else _SPACE.sub("", token).encode("utf-8", "surrogatepass"))
+        bare = _SPACE.sub("", token)
+        if one := _BYTE.fullmatch(bare):
+            found.append(bytes([int(one[1], 16)]))
+        elif special and _UNKNOWN.fullmatch(bare):
+            found.append(_ANYTHING)
+        else:
+            found.append(b"" if special and _CONTROL.fullmatch(bare) else bare.encode("utf-8", "surrogatepass"))
     return found
 
 
@@ -131,7 +181,7 @@ def _nearly_the_same(old: Sequence[bytes], new: Sequence[bytes]) -> Owners:
     """As `shared_characters` for texts that differ here and there: the places of the new text in the old one."""
     texts = b"".join(old), b"".join(new)
     matcher = SequenceMatcher(None, *texts, autojunk=False)
-    if sum(block.size for block in matcher.get_matching_blocks()) < LEAST_IN_COMMON * max(map(len, texts)):
+    if sum(block.size for block in matcher.get_matching_blocks()) < LEAST_IN_COMMON * _shared_at_most(texts):
         raise InputError(
             f"two texts where one text cut in two ways was expected: {_shown(old)} and {_shown(new)}",
             remedy="Are the lines of all files in step?",
@@ -142,6 +192,13 @@ def _nearly_the_same(old: Sequence[bytes], new: Sequence[bytes]) -> Owners:
             places[place] = a + (b - a) * (place - c) / max(d - c, 1)
     spans = [(places[start], places[end]) for start, end in _spans(new)]
     return overlapping([(float(start), float(end)) for start, end in _spans(old)], spans)
+
+
+def _shared_at_most(texts: tuple[bytes, bytes]) -> int:
+    """The longer text's length; but where the other one has unknown pieces, which may stand for much, its known bytes."""
+    known = [len(text) - text.count(_ANYTHING) for text in texts]
+    limits = [known[n] for n in range(2) if _ANYTHING in texts[n]]
+    return min(limits) if limits else max(known)
 
 
 def _shown(contents: Sequence[bytes]) -> str:
