@@ -23,6 +23,7 @@ import house  # noqa: E402
 import overview  # noqa: E402
 import peers  # noqa: E402
 import projection  # noqa: E402
+import quality  # noqa: E402
 import same_speed  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
 from dovetail.alignments.alignments import Alignments  # noqa: E402
@@ -495,6 +496,26 @@ def test_trees_become_a_text_whose_pairs_are_all_looked_at(tmp_path):
     assert (text.pairs, text.lines, text.lengths) == (2, [0, 1], [(5, 5), (1, 1)])
     with pytest.raises(InputError, match="no partner"):
         projection.write_trees(trees, trees[:1], tmp_path)
+
+
+# Pairs that were spoilt on purpose
+
+
+def test_the_asked_share_of_pairs_is_spoilt_and_no_other():
+    pairs = [([f"s{n}", "x"], [f"t{n}", "y", "z", "w"]) for n in range(20)]
+    for kind in quality.SPOIL:
+        found, bad = quality.spoil(pairs, 0.25, kind, seed=1)
+        assert bad.sum() == 5
+        assert [pair != other for pair, other in zip(found, pairs, strict=True)] == bad.tolist()
+        assert [pair[0] for pair in found] == [pair[0] for pair in pairs]
+    shuffled, bad = quality.spoil(pairs, 0.25, "shuffled", seed=1)
+    assert sorted(pair[1] for pair in shuffled) == sorted(pair[1] for pair in pairs)
+
+
+def test_the_area_counts_good_pairs_above_bad_ones():
+    scores, bad = np.array([0.9, 0.2, 0.5, 0.5, 0.1]), np.array([False, True, False, True, False])
+    # of (good, bad): 0.9 beats both, 0.5 beats 0.2 and ties, 0.1 beats none
+    assert quality.area(scores, bad) == pytest.approx(3.5 / 6)
 
 
 # The code beside an earlier commit

@@ -31,6 +31,7 @@ COMMANDS = {
     "phrases": "Extract phrase pairs from an aligned text, or score them.",
     "project": "Carry parts of speech, trees, names or other labels over links.",
     "remap": "Tell links in other tokens of the same text: words, pieces, and back.",
+    "score": "How well the sentences of each pair translate each other.",
     "tags": "Move inline markup from a source text to its plain translation.",
     "fertilities": "Show how many links each word of a trained model takes.",
     "recipes": "List recipes, decoders, combinations and formats.",
