@@ -16,7 +16,7 @@ from dovetail.bitext.tokenize import tokenizers
 from dovetail.cli import dovetail
 from dovetail.errors import InputError
 from dovetail.uses.markup import DEEPEST, Node, parse
-from dovetail.uses.tags import move_tags
+from dovetail.uses.tags import move_tags, tag
 
 TAG = re.compile(r"<[^>]+>|\{\w+\}")
 words = st.sampled_from(["a", "be", "3.14", "sea", ",", "unlikely"])
@@ -214,10 +214,13 @@ def place(tmp_path, monkeypatch):
 
 def test_the_command_writes_the_target_with_tags(place):
     assert run("s", "t", "--links", "links").stdout == "la <b>maison</b>\n{1} oui\n"
+    (place / "naacl").write_text("2 1 1\n1 2 2\n1 1 1\n", "utf-8")  # in any order
+    assert run("s", "t", "--links", "naacl").stdout == "la <b>maison</b>\n{1} oui\n"
     Aligner("ibm1", threads=1).fit(
         Bitext.from_pairs([("the house", "la maison"), ("yes", "oui"), ("the", "la")] * 5)
     ).save("m")
     assert run("s", "t", "--load", "m", "--threads", "1").stdout == "la <b>maison</b>\n{1} oui\n"
+    assert tag(Aligner.load("m"), "the <b>house</b>", "la maison") == "la <b>maison</b>"
 
 
 @pytest.mark.parametrize(

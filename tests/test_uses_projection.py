@@ -269,6 +269,8 @@ def test_trees_cross_with_their_origin(place):
     assert "5\tSee\tSee\tNOUN\t_\t_\t2\tobl\t_\tSpaceAfter=No|UposFrom=5|UposSure=1.000|HeadFrom=5" in out
     assert (place / "out.conllu").read_text("utf-8").count("\n") == TARGET.count("\n")
     list(conllu.read_conllu(out.split("\n")))  # and can be read again
+    (place / "naacl").write_text("".join(f"1 {n} {n}\n" for n in range(6, 0, -1)), "utf-8")  # in any order
+    assert "heads: P 100.0" in run("en.conllu", "de.conllu", "--links", "naacl", "-o", "out.conllu").stderr
 
 
 def test_plain_text_becomes_conllu(place):

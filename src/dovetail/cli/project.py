@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -167,7 +168,8 @@ class _Work:
             if text
             else projection.links_from_file(stream)
         )
-        yield from projection.project(pairs, linker, self.carry)
+        size = projection.PART if stream.in_order else sys.maxsize
+        yield from projection.project(pairs, linker, self.carry, size)
         stream.end()
 
     def _check_written(self, kind: str) -> None:

@@ -57,11 +57,14 @@ def project_pair(source: Annotated, target: Annotated, links: Weighted, carry: C
 
 
 def project(
-    pairs: Iterable[tuple[Annotated, Annotated]], linker: Linker, carry: Carry | None = None
+    pairs: Iterable[tuple[Annotated, Annotated]], linker: Linker, carry: Carry | None = None, part_size: int = PART
 ) -> Iterator[tuple[Annotated, Annotated, Projected]]:
-    """Each pair with what its target got; `linker` is one of `links_from_file`, `links_from_text`, `links_from_model`."""
+    """Each pair with what its target got; `linker` is one of `links_from_file`, `links_from_text`, `links_from_model`.
+
+    So many pairs are held at a time; a file of links that is not in order needs them all.
+    """
     remaining = iter(pairs)
-    while part := list(islice(remaining, PART)):
+    while part := list(islice(remaining, part_size)):
         for (source, target), (here, there, links) in zip(part, linker(part), strict=True):
             on_words = carried_over(links, words_of(here, source), words_of(there, target))
             yield source, target, project_pair(source, target, on_words, carry or Carry())

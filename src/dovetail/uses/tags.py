@@ -14,21 +14,23 @@ within each other there as they did.  The rules:
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, islice, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.stream import LinkStream
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import read_pairs
 from dovetail.bitext.text import display_name
 from dovetail.errors import InputError
-from dovetail.uses.aligned import AlignedFiles
+from dovetail.uses.aligned import AlignedFiles, Aligns
 from dovetail.uses.markup import Marked, Node, Single, parse
 
 Interval = tuple[int, int]  # words first..last - 1
@@ -58,6 +60,19 @@ def move_tags(
     return _written(list(_events(items, *runs[0])), target, sentence.target)
 
 
+class Tagger(Aligns, Protocol):
+    """What is asked of a trained `Aligner`."""
+
+    text_options: TextOptions
+
+
+def tag(aligner: Tagger, source: str, target: str, split: bool = False, patterns: Sequence[str] = ()) -> str:
+    """One plain target with the markup of its source; both are cut as the aligner's training text was."""
+    marked = parse(source, patterns)
+    bitext = Bitext.from_pairs([(marked.text, target)], options=aligner.text_options)
+    return next(_tagged([marked], bitext, aligner.align(bitext), split))
+
+
 def tagged(files: AlignedFiles, split: bool = False, patterns: Sequence[str] = ()) -> Iterator[str]:
     """The target lines of a text with the markup of its source lines; links count words without markup.
 
@@ -68,8 +83,9 @@ def tagged(files: AlignedFiles, split: bool = False, patterns: Sequence[str] = (
         reading.pop("tokenizer", "whitespace"), Normaliser(reading.pop("lower", False), reading.pop("form", None))
     )
     stream = None if files.links is None else LinkStream(files.links, files.links_format)
+    size = PART if stream is None or stream.in_order else sys.maxsize
     pairs = enumerate(read_pairs(files.source, files.target, **reading), 1)
-    while part := list(islice(pairs, PART)):
+    while part := list(islice(pairs, size)):
         marked = [_parse(source, patterns, files, line) for line, (source, _) in part]
         bitext = Bitext.from_pairs(
             ((one.text, target) for one, (_, (_, target)) in zip(marked, part, strict=True)), options=options
@@ -79,14 +95,18 @@ def tagged(files: AlignedFiles, split: bool = False, patterns: Sequence[str] = (
             alignments = files.aligner.align(bitext)
         else:
             alignments = stream.take(np.column_stack((bitext.source.lengths, bitext.target.lengths)))
-        text = bitext.text
-        assert text is not None
-        for n, alignment in enumerate(alignments):
-            links = dict(zip(alignment.links, alignment.probabilities, strict=True))
-            target, target_words = text.target(n)
-            yield move_tags(marked[n], text.source(n)[1], target, target_words, links, split)
+        yield from _tagged(marked, bitext, alignments, split)
     if stream is not None:
         stream.end()
+
+
+def _tagged(marked: Sequence[Marked], bitext: Bitext, alignments: Alignments, split: bool) -> Iterator[str]:
+    text = bitext.text
+    assert text is not None
+    for n, alignment in enumerate(alignments):
+        links = dict(zip(alignment.links, alignment.probabilities, strict=True))
+        target, target_words = text.target(n)
+        yield move_tags(marked[n], text.source(n)[1], target, target_words, links, split)
 
 
 def _parse(line: str, patterns: Sequence[str], files: AlignedFiles, number: int) -> Marked:
