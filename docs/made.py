@@ -44,6 +44,7 @@ KINDS = {
     "alignment format": "Output formats: `--format`",
     "gold format": "Gold formats",
     "lexicon format": "Dictionaries: `--format` of `lexicon`",
+    "annotation format": "Annotated text: `--format` of `project`",
     "metric": "Metrics: `--metric`",
 }
 
