@@ -21,7 +21,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.uses.aligned import Aligned
 
 CONFIDENT = 0.5  # a link that is more probable than not
-COPIED, ALL_COPIED = 0.6, 0.9  # shares of copied words from which quality falls, and at which it is 0
+COPIED, ALL_COPIED = 0.7, 0.95  # shares of copied words from which quality falls, and at which it is 0
 
 
 class Scorer(Protocol):
