@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dovetail import Aligner, Alignments, Bitext, TextOptions
 from dovetail.cli import dovetail
 from dovetail.errors import InputError
-from dovetail.uses.quality import Qualities, qualities, score_pairs
+from dovetail.uses.quality import ALL_COPIED, COPIED, Qualities, qualities, score_pairs
 
 words = st.sampled_from(["the", "house", "sea", "42", "Rome", ",", "new"])
 
@@ -46,10 +46,14 @@ def naive_quality(source, target, links):
         weights = [information(word, vocabulary) for word in sentence]
         surest = [max((p for link, p in links.items() if link[side] == n), default=0) for n in range(len(sentence))]
         covered.append(sum(w * p for w, p in zip(weights, surest, strict=True)) / sum(weights))
-    weights = [information(word, TRAINED.target_vocabulary) for word in target]
-    copied = {j for i, j in links if source[i] == target[j] and any(map(str.isalpha, target[j]))}
-    share = sum(weights[j] for j in copied) / sum(weights)
-    return min(covered) * (1 - min(max((share - 0.5) / 0.4, 0), 1))
+    number = TRAINED.source_vocabulary.id
+    seen = [TRAINED.source_vocabulary.counts[number(word)] if number(word) >= 0 else 0 for word in source]
+    common = [
+        math.log(1 + count) if any(map(str.isalpha, word)) else 0 for word, count in zip(source, seen, strict=True)
+    ]
+    copied = {i for i, j in links if source[i] == target[j]}
+    share = sum(common[i] for i in copied) / (sum(common) or 1)
+    return min(covered) * (1 - min(max((share - COPIED) / (ALL_COPIED - COPIED), 0), 1))
 
 
 @st.composite

@@ -43,7 +43,7 @@ def score(
     Writes one line per pair, with tabs between: quality from 0 to 1; log-probability per word of the target given the
     source, and of the source given the target, never above 0; share of words that are linked with confidence; number of the
     pair, from 1.  Quality is the share of the information of the less covered sentence that is linked with confidence:
-    good translations have 0.6 and more, pairs that do not belong together 0.3 and less.
+    most good pairs have more than 0.5, most pairs that do not belong together less than 0.4.
     """
     from dovetail.bitext.text import atomic_writer
 

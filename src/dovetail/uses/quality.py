@@ -2,8 +2,8 @@
 
 *Quality*, from 0 to 1, is the share of a sentence's information that is linked with confidence, on the side where it is
 less: each word weighs as much as it is rare (-log of its relative frequency in the model's training text) and counts by the
-probability of its surest link.  Sentences in which hardly anything was translated (copied words bear more than half of the
-information) lose it again, all of it where nine tenths are copied.
+probability of its surest link.  Sentences that were copied rather than translated lose it again: names and rare terms are
+rightly copied, so here each word weighs as much as it is common, and numbers and signs nothing.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 from dovetail.bitext.corpus import Bitext, Side, TextOptions
+from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.uses.aligned import Aligned
 
 CONFIDENT = 0.5  # a link that is more probable than not
-COPIED, ALL_COPIED = 0.5, 0.9  # shares of copied information from which quality falls, and at which it is 0
+COPIED, ALL_COPIED = 0.7, 0.95  # shares of copied words from which quality falls, and at which it is 0
 
 
 class Scorer(Protocol):
@@ -101,10 +102,7 @@ def qualities(aligner: Scorer, bitext: Bitext, alignments: Alignments) -> Qualit
         _sums(side, sure * weight) / np.maximum(total, 1e-9)
         for side, sure, weight, total in zip(sides, surest, weights, totals, strict=True)
     ]
-    copied = np.zeros(len(sides[1].ids))
-    copied[tokens[1][_copies(bitext, tokens)]] = 1.0
-    share = _sums(sides[1], copied * weights[1]) / np.maximum(totals[1], 1e-9)
-    kept = 1 - np.clip((share - COPIED) / (ALL_COPIED - COPIED), 0, 1)
+    kept = 1 - np.clip((_copied(bitext, tokens, vocabularies[0], normalise) - COPIED) / (ALL_COPIED - COPIED), 0, 1)
     lengths = [side.lengths for side in sides]
     linked = sum(_sums(side, (sure > CONFIDENT).astype(float)) for side, sure in zip(sides, surest, strict=True))
     forward, reverse = (
@@ -126,12 +124,18 @@ def _surest(side: Side, tokens: np.ndarray, probability: np.ndarray) -> np.ndarr
     return found
 
 
-def _information(side: Side, known: Vocabulary, normalise: object) -> np.ndarray:
+def _counts(side: Side, known: Vocabulary, normalise: Normaliser) -> np.ndarray:
+    """How often each token's word was in the training text."""
+    numbers = side.vocabulary.numbers_in(known, normalise)
+    counts = np.where(numbers >= 0, known.counts[numbers], 0) if len(known) else np.zeros(len(numbers), np.int64)
+    found: np.ndarray = counts[side.ids]
+    return found
+
+
+def _information(side: Side, known: Vocabulary, normalise: Normaliser) -> np.ndarray:
     """-log of each token's relative frequency in the training text; of a new word as if it had been half there."""
-    numbers = side.vocabulary.numbers_in(known, normalise)  # type: ignore[arg-type]
-    counts = np.where(numbers >= 0, known.counts[numbers], 0) if len(known) else np.zeros(len(numbers))
-    weights: np.ndarray = np.log(known.counts.sum() + 1.0) - np.log(counts + 0.5)
-    return np.maximum(weights, 1e-3)[side.ids]
+    weights: np.ndarray = np.log(known.counts.sum() + 1.0) - np.log(_counts(side, known, normalise) + 0.5)
+    return np.maximum(weights, 1e-3)
 
 
 def _sums(side: Side, values: np.ndarray) -> np.ndarray:
@@ -140,10 +144,13 @@ def _sums(side: Side, values: np.ndarray) -> np.ndarray:
     return totals[side.offsets[1:]] - totals[side.offsets[:-1]]
 
 
-def _copies(bitext: Bitext, tokens: Sequence[np.ndarray]) -> np.ndarray:
-    """Which links join a word to itself, numbers and signs left aside, for they are rightly copied."""
-    same = bitext.source.vocabulary.numbers_in(bitext.target.vocabulary)
-    letters = np.array([any(map(str.isalpha, word)) for word in bitext.source.vocabulary.words], bool)
-    same = np.where(letters, same, -1) if len(same) else same
-    found: np.ndarray = same[bitext.source.ids[tokens[0]]] == bitext.target.ids[tokens[1]]
-    return found
+def _copied(bitext: Bitext, tokens: Sequence[np.ndarray], known: Vocabulary, normalise: Normaliser) -> np.ndarray:
+    """The share of each source sentence that is linked to itself; words weigh as much as they are common."""
+    source, target = bitext.source, bitext.target
+    letters = np.array([any(map(str.isalpha, word)) for word in source.vocabulary.words], bool)
+    same = source.vocabulary.numbers_in(target.vocabulary)
+    copies = np.zeros(len(source.ids))
+    copies[tokens[0][same[source.ids[tokens[0]]] == target.ids[tokens[1]]]] = 1.0
+    common = np.log1p(_counts(source, known, normalise)) * letters[source.ids]
+    share: np.ndarray = _sums(source, copies * common) / np.maximum(_sums(source, common), 1e-9)
+    return share
