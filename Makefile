@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -29,6 +29,13 @@ docs: $(VENV)/ready-test
 # What every recipe writes with every decoder, against the record in tests/data; the demo's part is in the test suite, too.
 same-bytes: $(VENV)/ready-test
 	$(BIN)/python tests/same_bytes.py
+
+# Altered models of every recipe must be refused or harmless; `make fuzz CASES=5000 SEED=7` tries more, and others.
+CASES ?= 500
+SEED ?= 0
+fuzz: $(VENV)/ready-test
+	$(BIN)/python tests/fuzz.py --replay tests/data/fuzz.jsonl
+	$(BIN)/python tests/fuzz.py --cases $(CASES) --seed $(SEED)
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

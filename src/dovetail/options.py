@@ -9,7 +9,6 @@ Checks, the command line and the documentation read the same lines.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
@@ -18,6 +17,8 @@ from typing import Any, TypeVar
 from dovetail.errors import InputError
 
 T = TypeVar("T", bound="Options")
+
+LARGEST = 1e15  # of any option: kernels count in 64 bits, and floats are exact up to here
 
 
 def option(
@@ -53,7 +54,7 @@ def checked(entry: Field[Any], value: Any) -> Any:
     if kind is bool and not isinstance(value, bool):
         raise InputError(f"{entry.name} is {value!r}", remedy="It must be true or false.")
     if kind in (int, float):
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= value <= LARGEST:  # nor NaN
             raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")

@@ -9,8 +9,10 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from safetensors.numpy import load, save
 
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
+from dovetail.models.checks import Unsound
 from dovetail.models.model import Model
 from dovetail.models.registry import models
 
@@ -96,16 +99,17 @@ def _put_in_place(beside: Path, place: Path) -> None:
 def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary, dict[str, Any]]:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
     place = Path(path)
-    if not place.is_dir() or not (place / ABOUT).is_file():
+    if not place.is_dir() or not os.path.lexists(place / ABOUT):
         raise InputError(
             f"no model here (no {ABOUT})",
             path=place,
             remedy="Name a directory that `dovetail align --save` wrote.",
         )
+    content = _read(place, ABOUT)
     try:
-        about = json.loads((place / ABOUT).read_bytes())
+        about = json.loads(content)
         version = about["format"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise _damaged(place / ABOUT) from None
     if version != FORMAT_VERSION:
         raise InputError(
@@ -113,27 +117,46 @@ def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary
             path=place,
             remedy="Train it again, or use the dovetail version that wrote it.",
         )
-    try:
+    with one_line(place):
         digests = about["sha256"]
         if digests[ABOUT] != _digest_of_header(about):
             raise _damaged(place / ABOUT)
-        contents = {name: _checked(place / name, digests[name]) for name in (PARAMETERS, *WORDS)}
+        contents = {name: _read(place, name, digests[name]) for name in (PARAMETERS, *WORDS)}
         arrays = load(contents[PARAMETERS])
-        source, target = (_vocabulary(contents[name]) for name in WORDS)
+        source, target = (_vocabulary(name, contents[name]) for name in WORDS)
         kind = models[about["model"]]
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
         return kind.from_arrays(lexicon, arrays, _settings(about, arrays)), source, target, about
-    except InputError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise _damaged(place) from error
+
+
+@contextmanager
+def one_line(path: str | PathLike[str]) -> Iterator[None]:
+    """Whatever is wrong with what was saved there becomes an InputError that names the place."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.problem, path=path, remedy=error.remedy or _REMEDY) from error
+    except Unsound as error:
+        raise InputError(f"the model is damaged: {error}", path=path, remedy=_REMEDY) from error
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        SafetensorError,
+    ) as error:
+        raise _damaged(path) from error
 
 
 def _settings(about: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """What is no array of a model; earlier versions kept constraints as JSON among the arrays."""
     if "settings" in about:
         return dict(about["settings"])
-    return json.loads(arrays["constraints"].tobytes()) if "constraints" in arrays else {}
+    return dict(json.loads(arrays["constraints"].tobytes())) if "constraints" in arrays else {}
 
 
 def _digest_of_header(header: Mapping[str, Any]) -> str:
@@ -143,25 +166,39 @@ def _digest_of_header(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _vocabulary(content: bytes) -> Vocabulary:
+def _vocabulary(name: str, content: bytes) -> Vocabulary:
     values = json.loads(content.decode("utf-8", "surrogatepass"))
-    return Vocabulary(values["words"], np.array(values["counts"], np.int64))
+    words, counts = values["words"], np.array(values["counts"])
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words)):
+        raise Unsound(f"{name} is not a list of different words")
+    if counts.shape != (len(words),) or not (counts.dtype == np.int64 or not len(words)) or (counts < 0).any():
+        raise Unsound(f"{name} does not say how often each of its words was seen")
+    return Vocabulary(words, counts.astype(np.int64))
 
 
-def _checked(path: Path, digest: str) -> bytes:
+def _read(place: Path, name: str, digest: str | None = None) -> bytes:
+    """A file of the model, which must lie in the folder itself: no link out of it, no pipe that never ends."""
+    path, real = place / name, os.path.realpath(place / name)
+    if os.path.dirname(real) != os.path.realpath(place):
+        raise InputError("is a link out of the model's directory", path=path, remedy="Copy the file itself there.")
     try:
-        content = path.read_bytes()
+        with open(os.open(real, os.O_RDONLY | _BINARY | _WITHOUT_WAITING), "rb") as handle:
+            if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+                raise InputError("is not a regular file", path=path, remedy=_REMEDY)
+            content = handle.read()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, remedy=_REMEDY) from None
-    if hashlib.sha256(content).hexdigest() != digest:
+    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise _damaged(path)
     return content
 
 
+# Windows knows text files, which it would change, and no pipes in folders.
+_BINARY, _WITHOUT_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
 _REMEDY = "Copy the whole model directory again, or train it anew."
 
 
-def _damaged(path: Path) -> InputError:
+def _damaged(path: str | PathLike[str]) -> InputError:
     return InputError("the file is damaged", path=path, remedy=_REMEDY)
 
 
