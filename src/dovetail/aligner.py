@@ -12,6 +12,7 @@ import numpy as np
 from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.assemble import assemble
+from dovetail.alignments.formats_packing import outside
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Shard, Slots, shard_of
@@ -67,6 +68,7 @@ class Aligner:
         self.target_vocabulary = Vocabulary([])
         self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
         self._compact: Model | None = None
+        self._tuned: tuple[Recipe, Recipe] | None = None  # before and after a development set chose the threshold
 
     def fit(
         self,
@@ -119,10 +121,13 @@ class Aligner:
         model = train(task)
         self.model, self._compact = model, None
         self.development_areas = watch.areas
+        if self._tuned is not None and self.recipe is self._tuned[1]:  # what an earlier development set chose
+            self.recipe = self._tuned[0]
         if curve is not None:
             best = np.array([min(1.0, curve(model).best_threshold("aer"))])
             tempered = float(temper(best, self.recipe.options.of(Tempering).temper)[0])
-            self.recipe = self.recipe.with_options({"threshold": tempered})
+            self._tuned = self.recipe, self.recipe.with_options({"threshold": tempered})
+            self.recipe = self._tuned[1]
         self._fitted = bitext, shard
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
@@ -267,11 +272,18 @@ class Aligner:
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Model], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
-        text = bitext.part(where, where + len(gold)) if isinstance(where, int) else where
+        text = bitext.part(where, min(where + len(gold), len(bitext))) if isinstance(where, int) else where
         if len(text) != len(gold):
             raise InputError(
                 f"the development set has {len(text):,} pairs, but gold links of {len(gold):,}",
                 remedy="Give one line of gold links for each pair.",
+            )
+        if not gold.sure.any():
+            raise InputError("the development set has no sure links", remedy="Give gold links, or no development set.")
+        if found := outside(np.diff(gold.offsets), gold.source, gold.target, np.array(text.lengths)):
+            raise InputError(
+                f"pair {found[0] + 1:,} of the development set has a gold link outside its words",
+                remedy="Are these the gold links of these pairs, in the same tokens, with the source side first?",
             )
         shard = self._lay_out(text)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)

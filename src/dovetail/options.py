@@ -96,10 +96,15 @@ class Settings(Mapping[str, Any]):
     """Values of the options of some parts, by name; `settings.of(Sampling)` makes one owner's dataclass of them."""
 
     def __init__(self, owners: Iterable[type[Options]], values: Mapping[str, Any]) -> None:
-        self.entries = {entry.name: entry for owner in owners for entry in fields(owner)}
+        self._owners = tuple(owners)
+        self.entries = {entry.name: entry for owner in self._owners for entry in fields(owner)}
         self._values = {name: values.get(name, entry.default) for name, entry in self.entries.items()}
         for name, entry in self.entries.items():
             self._values[name] = checked(entry, self._values[name])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by owners and values: fields of dataclasses cannot be."""
+        return Settings, (self._owners, self._values)
 
     def of(self, owner: type[T]) -> T:
         return owner(**{entry.name: self._values[entry.name] for entry in fields(owner)})

@@ -77,7 +77,10 @@ def main() -> None:
     # A start makes many objects, all to stay: looking for garbage among them takes longer than a small text.
     gc.set_threshold(1_000_000)
     _share_memory()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # raises, so that unfinished files are removed
+    for name in ("SIGTERM", "SIGHUP"):  # raise, so that unfinished files are removed; `nohup` ignores the second
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
     try:
         status = dovetail.main(prog_name="dovetail", standalone_mode=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,9 @@ from dovetail.cli.options import (
     text_options,
 )
 from dovetail.errors import InputError
+
+if TYPE_CHECKING:
+    from dovetail.aligner import Aligner
 
 
 @click.command()
@@ -114,6 +118,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
+    _check_names(values)
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold") if values[name] is not None}
     changes |= _settings(values["settings"])
@@ -156,8 +161,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
                     development=development,
                 )
-            if values["save"]:
-                aligner.save(values["save"])
+            unsaved = _save(aligner, values["save"]) if values["save"] else None
             began = monotonic()
             result, text = aligner.align(bitext, callback), bitext.text
             seconds = monotonic() - began
@@ -169,6 +173,30 @@ def align(source: str, target: str | None, **values: Any) -> None:
     say(f"{_number(len(result), 'pair')}, {_number(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
+    if unsaved is not None:
+        raise unsaved
+
+
+def _check_names(values: dict[str, Any]) -> None:
+    """UsageError for names that lead nowhere, or links that would go into the model's own directory."""
+    for name in ("load", "save", "warm_start", "dictionary", "constraints_file", "development_gold"):
+        if values[name] == "":
+            option = name.removesuffix("_file").replace("_", "-")
+            raise click.UsageError(f"--{option} has an empty name.")
+    if values["save"] and values["output"] != "-":
+        place, output = (os.path.realpath(values[name]) for name in ("save", "output"))
+        if output == place or output.startswith(os.path.join(place, "")):
+            raise click.UsageError("--save and -o: links do not go where the model goes. Name another file.")
+
+
+def _save(aligner: Aligner, place: str) -> InputError | None:
+    """Save the model; what goes wrong is told at the end, when the links that were learned are written."""
+    try:
+        aligner.save(place)
+    except InputError as error:
+        told = f"{error.problem}; the links are written all the same"
+        return InputError(told, path=error.path, remedy=error.remedy)
+    return None
 
 
 def _number(count: int, thing: str) -> str:
@@ -210,6 +238,8 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
     from dovetail.alignments.gold import read_gold
 
     start, gold = values["development_start"], read_gold(values["development_gold"])
+    if not gold.sure.any():
+        raise InputError("no sure links here", path=values["development_gold"], remedy="Give gold links, as 0-0 1-2.")
     if start + len(gold) > pairs:
         raise InputError(
             f"gold links of {len(gold):,} pairs from pair {start:,} on, but the bitext has {pairs:,}",

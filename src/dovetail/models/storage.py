@@ -24,6 +24,7 @@ from safetensors.numpy import load, save
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.models.checks import Unsound
+from dovetail.models.exchange import exchange
 from dovetail.models.model import Model
 from dovetail.models.registry import models
 
@@ -31,10 +32,13 @@ FORMAT_VERSION = 1
 ABOUT = "model.json"
 PARAMETERS = "parameters.safetensors"
 WORDS = ("source.json", "target.json")
+OLD = ".old"  # ends the name of a model that makes way for a new one
 
 
 def check_place(path: str | PathLike[str]) -> Path:
     """Where a model of this name would be written; InputError where that must not or cannot be done."""
+    if not os.fspath(path):
+        raise InputError("no name for the model's directory", remedy="Name a directory.")
     place = Path(os.path.realpath(path))  # the directory behind a symbolic link: the link itself stays
     if not place.parent.is_dir():
         raise InputError(f"the directory {place.parent} does not exist", path=path, remedy="Create it first.")
@@ -42,13 +46,26 @@ def check_place(path: str | PathLike[str]) -> Path:
         names = {entry.name for entry in place.iterdir()} if place.is_dir() else {place.name}
         if names - {ABOUT, PARAMETERS, *WORDS}:  # saving replaces the directory, and all that is in it
             raise InputError("holds other things than a model already", path=path, remedy="Name a new directory.")
+    with _written(path), tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent):
+        pass  # it can be done
     return place
+
+
+@contextmanager
+def _written(path: str | PathLike[str]) -> Iterator[None]:
+    """What the system refuses becomes an InputError that names the model."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
+        ) from error
 
 
 def save_model(
     path: str | PathLike[str], model: Model, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
 ) -> None:
-    """Write the directory beside its place and rename it, so that a failure leaves what was there."""
+    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there."""
     place = check_place(path)
     arrays = {**model.lexicon.arrays(), **model.arrays()}
     files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
@@ -65,28 +82,28 @@ def save_model(
     }
     header["sha256"][ABOUT] = _digest_of_header(header)
     files[ABOUT] = json.dumps(header, indent=2, ensure_ascii=False).encode()
-    try:
+    with _written(path):
         beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
         try:
             beside.chmod(0o777 & ~_umask())
             for name, content in files.items():
                 (beside / name).write_bytes(content)
             _put_in_place(beside, place)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise InputError(
-            f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
-        ) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)  # what was not finished, or the old model
 
 
 def _put_in_place(beside: Path, place: Path) -> None:
-    """Give the new directory its name; the old one is moved out of the way first, and back if that fails."""
+    """Give the new directory its name: in one step where the system can exchange two names.
+
+    Elsewhere the old one is moved out of the way first, and back if that fails.
+    """
     if not place.exists():
         os.replace(beside, place)
         return
-    old = beside.with_name(f"{beside.name}.old")
+    if exchange(beside, place):
+        return
+    old = beside.with_name(f"{beside.name}{OLD}")
     os.replace(place, old)
     try:
         os.replace(beside, place)
@@ -99,11 +116,13 @@ def _put_in_place(beside: Path, place: Path) -> None:
 def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary, dict[str, Any]]:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
     place = Path(path)
-    if not place.is_dir() or not os.path.lexists(place / ABOUT):
+    if not os.fspath(path) or not place.is_dir() or not os.path.lexists(place / ABOUT):
+        left = next(place.parent.glob(f".{place.name}.*{OLD}"), None) if place.name else None
+        remedy = f"A save was cut short: the old model is {left}." if left else None
         raise InputError(
             f"no model here (no {ABOUT})",
             path=place,
-            remedy="Name a directory that `dovetail align --save` wrote.",
+            remedy=remedy or "Name a directory that `dovetail align --save` wrote.",
         )
     content = _read(place, ABOUT)
     try:
