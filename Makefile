@@ -37,6 +37,10 @@ fuzz: $(VENV)/ready-test
 	$(BIN)/python tests/fuzz.py --replay tests/data/fuzz.jsonl
 	$(BIN)/python tests/fuzz.py --cases $(CASES) --seed $(SEED)
 
+# The kernels' tests with every access to an array checked; CI runs `make bounds SHARE=--share`.
+bounds: $(VENV)/ready-test
+	$(BIN)/python tests/bounds.py $(SHARE)
+
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
+from reprlib import repr as short  # a stranger's model may hold anything, at any length
 from typing import Any, TypeVar
 
 from dovetail.errors import InputError
@@ -52,21 +53,21 @@ def checked(entry: Field[Any], value: Any) -> Any:
     """The value as the type of the option's default (numpy's numbers become Python's); InputError if it is none such."""
     kind: Any = type(entry.default)
     if kind is bool and not isinstance(value, bool):
-        raise InputError(f"{entry.name} is {value!r}", remedy="It must be true or false.")
+        raise InputError(f"{entry.name} is {short(value)}", remedy="It must be true or false.")
     if kind in (int, float):
         if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= value <= LARGEST:  # nor NaN
-            raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy=f"It must be a number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
-            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")
         value = kind(value)
         if not _within(entry, value):
             raise InputError(f"{entry.name} is {value}", remedy=f"It must be {limits(entry)}.")
     if kind is str:
         choices = entry.metadata["choices"]
         if not isinstance(value, str):
-            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a word.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a word.")
         if choices is not None and value not in choices:
-            raise InputError(f"{entry.name} is {value!r}", remedy=f"Choose from: {', '.join(choices)}.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy=f"Choose from: {', '.join(choices)}.")
     return value
 
 

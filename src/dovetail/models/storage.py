@@ -190,7 +190,7 @@ def _vocabulary(name: str, content: bytes) -> Vocabulary:
     words, counts = values["words"], np.array(values["counts"])
     if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words)):
         raise Unsound(f"{name} is not a list of different words")
-    if counts.shape != (len(words),) or not (counts.dtype == np.int64 or not len(words)) or (counts < 0).any():
+    if counts.shape != (len(words),) or (len(words) and counts.dtype.kind != "i") or (counts < 0).any():
         raise Unsound(f"{name} does not say how often each of its words was seen")
     return Vocabulary(words, counts.astype(np.int64))
 
