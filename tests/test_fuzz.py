@@ -18,6 +18,26 @@ def test_altered_models_of_every_recipe_are_refused_or_harmless():
     assert min(counted["refused"], counted["harmless"]) > 10  # else it tries nothing of interest
 
 
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return fuzz.bases(tmp_path_factory.mktemp("bases"))
+
+
+@pytest.mark.parametrize("name", [*recipes, *fuzz.VARIANTS])
+def test_no_array_goes_unchecked(name, models, tmp_path):
+    for array, values in fuzz.read(models[name]).arrays.items():
+        changes = [{"do": "length", "axis": axis, "to": size + 1} for axis, size in enumerate(values.shape)]
+        changes += [{"do": "type", "to": "float16"}, {"do": "drop"}]
+        if values.dtype.kind == "f":
+            changes += [{"do": "value", "at": values.size - 1, "to": to} for to in (float("nan"), float("inf"))]
+        for change in changes:
+            parts = fuzz.read(models[name])
+            fuzz.apply(parts, {**change, "array": array})
+            fuzz.write(parts, tmp_path / "model", [])
+            with pytest.raises(InputError, match="the model is damaged"):
+                Aligner.load(tmp_path / "model", threads=1)
+
+
 def test_what_went_wrong_once_does_not_again():
     counted, failed = fuzz.run([], 0, 0, replay=fuzz.CORPUS)
     assert failed == []
