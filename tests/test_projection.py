@@ -350,6 +350,8 @@ def test_a_later_training_without_a_development_set_has_the_threshold_that_was_a
         (0, [], "no sure links"),
         (0, [[(0, 40)]], "pair 1 .* outside"),
         (len(TEXT) - 1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
+        (len(TEXT) + 5, [[(0, 0)]] * 2, "has 0 pairs, but gold links of 2"),
+        (-1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
     ],
 )
 def test_a_development_set_that_cannot_be_is_refused(start, links, said):

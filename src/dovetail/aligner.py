@@ -272,7 +272,11 @@ class Aligner:
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> Callable[[Model], Curve]:
         """A model's precision/recall curve on the development set, from the mean of both directions' posteriors."""
-        text = bitext.part(where, min(where + len(gold), len(bitext))) if isinstance(where, int) else where
+        if isinstance(where, int):
+            first, last = (min(max(pair, 0), len(bitext)) for pair in (where, where + len(gold)))
+            text = bitext.part(first, last)
+        else:
+            text = where
         if len(text) != len(gold):
             raise InputError(
                 f"the development set has {len(text):,} pairs, but gold links of {len(gold):,}",
