@@ -17,19 +17,26 @@ from pathlib import Path
 from bad_kernels import BAD
 
 TESTS = Path(__file__).parent
-# The kernels' own tests, by time: those of a CI run first.
-SHARE = ("test_live.py", "test_models.py", "test_shards.py", "test_combine.py", "test_phrases.py", "test_joint.py")
-REST = (
+# The kernels' own tests: those of a CI run, which take some two minutes of one core, compiling included, and the others.
+SHARE = (
+    "test_shards.py",
+    "test_live.py",
+    "test_models.py",
+    "test_joint.py",
+    "test_combine.py",
+    "test_phrases.py",
     "test_gibbs.py",
     "test_bayes.py",
     "test_bayes_climb.py",
+    "test_fertility_models.py",
+    "test_fuzz.py",
+)
+REST = (
     "test_projection.py",
     "test_fertility_map.py",
-    "test_fertility_models.py",
     "test_bidirectional_map.py",
     "test_bidirectional_decoder.py",
     "test_same_bytes.py",
-    "test_fuzz.py",
 )
 
 

@@ -55,7 +55,7 @@ def checked(entry: Field[Any], value: Any) -> Any:
     if kind is bool and not isinstance(value, bool):
         raise InputError(f"{entry.name} is {short(value)}", remedy="It must be true or false.")
     if kind in (int, float):
-        if isinstance(value, bool) or not isinstance(value, Real) or not -LARGEST <= value <= LARGEST:  # nor NaN
+        if isinstance(value, bool) or not isinstance(value, Real) or not abs(value) <= LARGEST:  # nor NaN
             raise InputError(f"{entry.name} is {short(value)}", remedy=f"It must be a number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")

@@ -103,8 +103,8 @@ class StemLevel:
         """The saved (compact) level, or ValueError for one whose arrays do not fit together."""
         source, target = (stems(vocabulary, level) for vocabulary in vocabularies)
         sizes = {"starts": len(source) + 1, "source": len(source), "target": len(target)}
-        partners = cls.SAVED["partners"]._replace(most=len(target) - 1)
-        starts, partners, counts, *totals = checked_arrays(arrays, prefix, {**cls.SAVED, "partners": partners}, sizes)
+        wanted = {**cls.SAVED, "partners": cls.SAVED["partners"]._replace(most=len(target) - 1)}
+        starts, partners, counts, *totals = checked_arrays(arrays, prefix, wanted, sizes)
         check_rows(f"{prefix}starts and {prefix}partners", starts, partners)
         groups = Slots(starts, partners, len(target))
         check_totals(f"{prefix}counts", groups, (counts, counts), (totals[0], totals[1]))
