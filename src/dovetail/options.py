@@ -9,6 +9,7 @@ Checks, the command line and the documentation read the same lines.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
@@ -55,7 +56,8 @@ def checked(entry: Field[Any], value: Any) -> Any:
     if kind is bool and not isinstance(value, bool):
         raise InputError(f"{entry.name} is {short(value)}", remedy="It must be true or false.")
     if kind in (int, float):
-        if isinstance(value, bool) or not isinstance(value, Real) or not abs(value) <= LARGEST:  # nor NaN
+        number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        if not abs(number) <= LARGEST:  # which NaN is not
             raise InputError(f"{entry.name} is {short(value)}", remedy=f"It must be a number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")
