@@ -17,7 +17,7 @@ from pathlib import Path
 from bad_kernels import BAD
 
 TESTS = Path(__file__).parent
-# The kernels' own tests: those of a CI run, which take some two minutes of one core, compiling included, and the others.
+# The kernels' own tests: those of a CI run, 150 s of one core with all compiling, and the others.
 SHARE = (
     "test_shards.py",
     "test_live.py",
