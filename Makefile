@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds wheel wheel-test test-versions test-long load clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -30,6 +30,17 @@ docs: $(VENV)/ready-test
 same-bytes: $(VENV)/ready-test
 	$(BIN)/python tests/same_bytes.py
 
+# Altered models of every recipe must be refused or harmless; `make fuzz CASES=5000 SEED=7` tries more, and others.
+CASES ?= 500
+SEED ?= 0
+fuzz: $(VENV)/ready-test
+	$(BIN)/python tests/fuzz.py --replay tests/data/fuzz.jsonl
+	$(BIN)/python tests/fuzz.py --cases $(CASES) --seed $(SEED)
+
+# The kernels' tests with every access to an array checked; CI runs `make bounds SHARE=--share`.
+bounds: $(VENV)/ready-test
+	$(BIN)/python tests/bounds.py $(SHARE)
+
 # Many clients of `serve` at once, with idle, slow and deaf ones among them; a short share is in the test suite.
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
@@ -52,6 +63,8 @@ test-long: wheel-test
 test-long: test-versions
 test-long: same-bytes
 test-long: load
+test-long: fuzz
+test-long: bounds
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

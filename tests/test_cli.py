@@ -63,7 +63,8 @@ def command(*arguments, stdin=b"", **settings) -> Result:
 def dovetail(capfd, monkeypatch):
     """The command in this process, which is much quicker: everything but the interpreter's own start and end."""
     monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-    handler, thresholds = signal.getsignal(signal.SIGTERM), gc.get_threshold()
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    handlers, thresholds = [signal.getsignal(number) for number in numbers], gc.get_threshold()
 
     def call(*arguments, stdin=b"") -> Result:
         monkeypatch.setattr(sys, "argv", ["dovetail", *map(str, arguments)])
@@ -74,7 +75,8 @@ def dovetail(capfd, monkeypatch):
         return Result(exit_.value.code, *capfd.readouterr())
 
     yield call
-    signal.signal(signal.SIGTERM, handler)
+    for number, handler in zip(numbers, handlers, strict=True):
+        signal.signal(number, handler)
     gc.set_threshold(*thresholds)
 
 
@@ -623,10 +625,17 @@ def test_a_reader_that_leaves_early_causes_no_traceback(texts, arguments):
 
 @pytest.mark.parametrize(
     ("number", "status", "existing"),
-    [(signal.SIGINT, 130, None), (signal.SIGINT, 130, "0-0\n"), (signal.SIGTERM, 143, "0-0\n")],
+    [
+        (signal.SIGINT, 130, None),
+        (signal.SIGINT, 130, "0-0\n"),
+        (signal.SIGTERM, 143, "0-0\n"),
+        (getattr(signal, "SIGHUP", None), 129, None),
+    ],
 )
 def test_an_interrupted_training_leaves_no_output(tmp_path, number, status, existing):
     words = " ".join(f"w{k * k % 3001}" for k in range(20_000)) + "\n"
+    if number is None:
+        pytest.skip("this system has no such signal")
     sides = two_files(tmp_path, words, words)
     output = tmp_path / "out"
     if existing is not None:
@@ -649,6 +658,61 @@ def test_an_interrupted_training_leaves_no_output(tmp_path, number, status, exis
     assert b"Traceback" not in err
     assert set(os.listdir(tmp_path)) == before
     assert existing is None or output.read_text() == existing
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no such signal")
+def test_a_run_under_nohup_goes_on_when_the_terminal_closes(bitext, tmp_path):
+    code = "import os, signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); from dovetail.cli import main; "
+    code += "from dovetail import Aligner; fit = Aligner.fit; "
+    code += "Aligner.fit = lambda *a, **k: (os.kill(os.getpid(), signal.SIGHUP), fit(*a, **k))[1]; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "align", *bitext, *PLAIN, "--quiet"], capture_output=True, timeout=300
+    )
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, PAIRS)
+
+
+# align: saving
+
+
+@pytest.mark.parametrize("option", ["--load", "--save", "--warm-start", "--dictionary", "--development-gold"])
+def test_an_empty_name_is_refused(dovetail, bitext, option):
+    result = dovetail("align", *bitext, option, "")
+    assert (result.status, result.out) == (2, "")
+    assert f"{option} has an empty name" in result.err
+
+
+@pytest.mark.parametrize("output", ["model", "model/links", "model/deep/links"])
+def test_links_within_the_models_directory_are_refused_before_training(dovetail, bitext, tmp_path, output):
+    (tmp_path / "model" / "deep").mkdir(parents=True)
+    result = dovetail("align", *bitext, "--save", tmp_path / "model", "-o", tmp_path / output)
+    assert result.status == 2
+    assert "Name another file" in result.err
+    assert os.listdir(tmp_path / "model") == ["deep"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_training(dovetail, bitext, tmp_path, monkeypatch):
+    monkeypatch.setattr("dovetail.models.storage.tempfile.mkdtemp", failing_with(OSError(30, "Read-only file system")))
+    monkeypatch.setattr("dovetail.aligner.Aligner.fit", failing_with(AssertionError("trained")))
+    result = dovetail("align", *bitext, "--save", tmp_path / "model")
+    assert (result.status, result.out) == (2, "")
+    assert "model: could not be written (Read-only file system)" in result.err
+
+
+def test_links_are_written_even_if_saving_fails(dovetail, bitext, tmp_path, monkeypatch):
+    wanted = dovetail("align", *bitext, *PLAIN).out
+    monkeypatch.setattr("dovetail.models.storage._put_in_place", failing_with(OSError(28, "No space left on device")))
+    result = dovetail("align", *bitext, *PLAIN, "--save", tmp_path / "model", "-o", tmp_path / "links", "--quiet")
+    assert result.status == 2
+    assert "No space left on device); the links are written all the same" in result.err
+    assert (tmp_path / "links").read_text() == wanted
+    assert os.listdir(tmp_path) == ["links"]
+
+
+def failing_with(error):
+    def fail(*arguments, **settings):
+        raise error
+
+    return fail
 
 
 @pytest.mark.slow

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
 import io
+import pickle
+import shutil
 from importlib.resources import files
 from itertools import islice, product
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from dovetail import Aligner, Bitext, InputError, write_alignments
 from dovetail.alignments.combine import combiners
+from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import decoders
 from dovetail.recipes import recipes
 
@@ -96,6 +102,96 @@ def model(trained, tmp_path_factory):
     place = tmp_path_factory.mktemp("models") / "model"
     trained.save(place)
     return place
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda used: pickle.loads(pickle.dumps(used))])
+def test_a_used_aligner_can_be_copied_and_pickled(trained, again):
+    before = as_bytes(trained.align(NEW))
+    other = again(trained)
+    for bitext in (NEW, TRAINING):
+        assert as_bytes(other.align(bitext)) == as_bytes(trained.align(bitext))
+    assert other.recipe == trained.recipe
+    if again is copy.deepcopy:
+        other.fit(NEW)  # which is none of the first one's business
+        assert as_bytes(trained.align(NEW)) == before
+
+
+def test_every_word_has_a_fertility(trained, model):
+    loaded = Aligner.load(model, threads=1)
+    for side, direction in enumerate(("forward", "reverse")):
+        vocabulary = (trained.source_vocabulary, trained.target_vocabulary)[side]
+        null, *entries = trained.fertilities(direction)
+        assert null.word == "NULL"
+        assert {entry.word for entry in entries} <= set(vocabulary)
+        assert len(entries) > len(vocabulary) - 5  # those of pairs with an empty side were never seen
+        assert all(0 <= entry.mean < 20 for entry in (null, *entries))
+        links = sum(entry.mean * entry.count for entry in (null, *entries))
+        assert links == pytest.approx(len(TRAINING.target.ids if side == 0 else TRAINING.source.ids), rel=0.35)
+        assert [entry.count for entry in entries] == sorted((entry.count for entry in entries), reverse=True)
+        assert loaded.fertilities(direction, bitext=TRAINING) == trained.fertilities(direction, bitext=TRAINING)
+        assert trained.fertilities(direction, minimum=5) == [null, *(entry for entry in entries if entry.count >= 5)]
+
+
+# Every public method of an aligner, and the test above or below that calls it for every recipe.
+CALLED = {
+    "fit": "test_a_bitext",
+    "align": "test_every_pair_gets_one_alignment_with_links_in_bounds",
+    "align_pair": "test_a_pair_alone_is_aligned_as_within_its_text",
+    "posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
+    "directional_posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
+    "fertilities": "test_every_word_has_a_fertility",
+    "save": "test_a_bitext",
+    "load": "test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text",
+}
+
+
+def test_every_public_method_is_called():
+    public = {name for name, value in vars(Aligner).items() if not name.startswith("_")}
+    assert public == set(CALLED)
+    for name, test in CALLED.items():
+        assert f".{name}(" in inspect.getsource(globals()[test]), f"{test} does not call {name}"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Texts for the commands: some pairs, and links of them by hand."""
+    folder = tmp_path_factory.mktemp("texts")
+    for side, name in enumerate(("new.en", "new.fr")):
+        (folder / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in DEMO[20:30]), "utf-8")
+    gold = (DATA / "demo.gold").read_text("utf-8").splitlines(keepends=True)
+    (folder / "gold").write_text("".join(gold[20:30]), "utf-8")
+    return folder
+
+
+# Every command, as it is called with a recipe's model or its links; `align` runs first.
+COMMANDS_OF_A_MODEL = {
+    "align": "new.en new.fr --load MODEL --probabilities -o links",
+    "fertilities": "MODEL new.en new.fr --minimum 1",
+    "show": "new.en new.fr --load MODEL",
+    "view": "new.en new.fr --load MODEL -o page.html",
+    "evaluate": "links gold",
+    "compare": "links links gold",
+    "curve": "links gold",
+    "describe": "links",
+    "combine": "links links -o both --combine union",
+    "convert": "links -o converted --to probabilities",
+    "phrases": "new.en new.fr links",
+    "recipes": "RECIPE",
+}
+WITHOUT_A_MODEL = {"serve", "demo", "completion"}  # a server, the demo's own training, a shell's business
+
+
+def test_every_command_is_named_here():
+    assert set(COMMANDS) == {*COMMANDS_OF_A_MODEL, *WITHOUT_A_MODEL}
+
+
+def test_every_command_works_with_the_recipes_model(recipe, model, written, tmp_path, monkeypatch):
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    for name, arguments in COMMANDS_OF_A_MODEL.items():
+        names = {"MODEL": str(model), "RECIPE": recipe}
+        called = CliRunner().invoke(dovetail, [name, *(names.get(word, word) for word in arguments.split())])
+        assert called.exit_code == 0, f"{name}: {called.output} {called.exception!r}"
 
 
 def test_every_pair_gets_one_alignment_with_links_in_bounds(trained):

@@ -70,7 +70,7 @@ def test_words_never_seen_get_a_fertility_and_seen_ones_keep_theirs(kind):
     assert table[[0, 2]] == pytest.approx(old[[5, 2]])
     assert np.isfinite(table[1]).all()
     assert moved.tokens.tolist() == [50, 0, 50]
-    again = fertilities[kind].from_parameters(fertility.parameters())
+    again = fertilities[kind].from_arrays(fertility.parameters(), "", 6)
     assert again.log_table(np.arange(6), 12) == pytest.approx(old)
 
 
@@ -228,9 +228,40 @@ def test_the_learned_table_tells_words_that_become_two_from_words_that_become_on
     assert reverse["v1"] + reverse["x1"] == pytest.approx(1, abs=0.25)
 
 
-def test_a_model_without_fertility_has_no_table(bitext):
-    with pytest.raises(InputError, match="no fertility"):
-        Aligner("ibm1", threads=1).fit(bitext).fertilities()
+@pytest.mark.parametrize("recipe", ["hmm", "joint", "joint-fast", "hmm-bayes"])
+def test_other_models_tell_them_too_by_their_own_parameters_or_by_posteriors(recipe, bitext, tmp_path):
+    aligner = Aligner(recipe, seed=1, threads=1).fit(bitext)
+    for text in (None, bitext):
+        table = {entry.word: entry for entry in aligner.fertilities(minimum=10, bitext=text)}
+        double, single = ([table[f"w{k}"].mean for k in words] for words in (range(5), range(5, 25)))
+        assert np.mean(double) > np.mean(single) + 0.1 > 0.8
+        assert table["w7"].count == aligner.source_vocabulary.counts[aligner.source_vocabulary.id("w7")]
+        assert table["NULL"].mean < 0.3
+    aligner.save(tmp_path / "model")
+    loaded = Aligner.load(tmp_path / "model", threads=1)
+    assert loaded.fertilities("reverse", bitext=bitext) == aligner.fertilities("reverse", bitext=bitext)
+    if recipe in ("joint", "hmm-bayes"):
+        assert loaded.fertilities() == aligner.fertilities()
+    else:
+        with pytest.raises(InputError, match="learned no fertility"):
+            loaded.fertilities()
+
+
+def test_links_of_a_text_are_counted_by_their_posteriors():
+    aligner = Aligner("hmm", threads=1).fit(Bitext.from_pairs([(["a", "b"], ["x", "y", "z"]), (["b"], ["y"])] * 3))
+    pairs = [(["a", "b", "new"], ["x", "y"]), (["b", "b"], ["z"]), (["a"], [])]
+    links = dict.fromkeys("ab", 0.0)
+    null = 0.0
+    for source, target in pairs:
+        forward, _ = aligner.directional_posteriors(source, target)
+        null += (1 - forward.sum(axis=0)).sum()
+        for word, own in zip(source, forward.sum(axis=1), strict=True):
+            links[word] = links.get(word, 0.0) + own
+    table = {entry.word: entry for entry in aligner.fertilities(bitext=Bitext.from_pairs(pairs))}
+    assert set(table) == {"NULL", "a", "b"}
+    assert table["a"].mean == pytest.approx(links["a"], abs=1e-5)  # one token: a pair with an empty side says nothing
+    assert table["b"].mean == pytest.approx(links["b"] / 3, abs=1e-5)
+    assert table["NULL"].mean == pytest.approx(null / 5, abs=1e-5)
 
 
 def test_the_command_prints_the_table(trained, tmp_path):

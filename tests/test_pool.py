@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from dovetail import Aligner, InputError
 from dovetail.pool import Pool
 
 NUMBERS = [(number,) for number in range(20)]
@@ -62,3 +63,9 @@ def test_a_forked_process_has_threads_of_its_own():
         os.kill(child, 9)
         pytest.fail("the child hangs")
     assert os.waitstatus_to_exitcode(status) == 7
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True, "2"])
+def test_a_number_of_threads_that_cannot_be_is_refused(threads):
+    with pytest.raises(InputError, match="at least 1"):
+        Aligner(threads=threads)

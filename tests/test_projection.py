@@ -327,6 +327,39 @@ def test_training_stops_when_the_development_curve_stops_rising_and_tunes_the_th
         Aligner("hmm").fit(bitext, development=(bitext, gold))
 
 
+def test_a_later_training_without_a_development_set_has_the_threshold_that_was_asked_for():
+    bitext = Bitext.from_pairs(TEXT)
+    gold = Gold.from_links([[(i, i) for i in range(min(len(s), len(t)))] for s, t in TEXT[:7]])
+    aligner = Aligner("hmm", threshold=0.4).fit(bitext, development=(0, gold))
+    tuned = aligner.recipe.options.threshold
+    assert tuned != 0.4
+
+    def cancel(event):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        aligner.fit(bitext, cancel)
+    assert aligner.recipe.options.threshold == tuned  # which belongs to the model that is still there
+    assert aligner.fit(bitext).recipe.options.threshold == 0.4
+    assert aligner.fit(bitext, development=(0, gold)).recipe.options.threshold == tuned
+
+
+@pytest.mark.parametrize(
+    ("start", "links", "said"),
+    [
+        (0, [[]] * 3, "no sure links"),
+        (0, [], "no sure links"),
+        (0, [[(0, 40)]], "pair 1 .* outside"),
+        (len(TEXT) - 1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
+        (len(TEXT) + 5, [[(0, 0)]] * 2, "has 0 pairs, but gold links of 2"),
+        (-1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
+    ],
+)
+def test_a_development_set_that_cannot_be_is_refused(start, links, said):
+    with pytest.raises(InputError, match=said):
+        Aligner("hmm").fit(Bitext.from_pairs(TEXT), development=(start, Gold.from_links(links)))
+
+
 def test_constraints_that_contradict_each_other_leave_sound_posteriors():
     rules = [Dictionary([("house", "maison"), ("house", "petite")], at_least=0.9)]
     aligner = Aligner("hmm-bijective").fit(Bitext.from_pairs(TEXT), constraints=rules)

@@ -7,6 +7,8 @@ import json
 import os
 import pickletools
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ from safetensors.numpy import load, save
 from dovetail import Aligner, Bitext, InputError, TextOptions
 from dovetail.bitext.normalise import Normaliser
 from dovetail.models import storage
+from dovetail.models.exchange import exchange
 
 PAIRS = [
     (["the", "house"], ["la", "maison"]),
@@ -220,7 +223,8 @@ def test_a_failure_while_saving_leaves_the_old_model_and_nothing_else(aligner, p
             raise OSError(5, "Input/output error")
         replace(old, new)
 
-    if "rename" in step:
+    if "rename" in step:  # as on a system that cannot exchange two names
+        monkeypatch.setattr(storage, "exchange", lambda one, other: False)
         monkeypatch.setattr(storage.os, "replace", failing_replace)
     else:
         monkeypatch.setattr(Path, "write_bytes", failing_write)
@@ -232,6 +236,71 @@ def test_a_failure_while_saving_leaves_the_old_model_and_nothing_else(aligner, p
     assert contents(place) == before
     assert os.listdir(place.parent) == [place.name]
     Aligner.load(place)
+
+
+KILLED = """
+import os, shutil, signal, sys
+from pathlib import Path
+from dovetail import Aligner, Bitext
+from dovetail.models import storage
+
+aligner = Aligner("ibm1", seed=8, threads=1).fit(Bitext.from_pairs([(["new"], ["neu"])]))
+left = int(sys.argv[2])
+
+def dying(function):
+    def step(*arguments, **settings):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return function(*arguments, **settings)
+    return step
+
+os.replace, os.mkdir, shutil.rmtree = dying(os.replace), dying(os.mkdir), dying(shutil.rmtree)
+Path.write_bytes, storage.exchange = dying(Path.write_bytes), dying(storage.exchange)
+aligner.save(sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_killed_at_any_step_of_saving_there_is_the_old_model_or_the_new_one(aligner, tmp_path):
+    probes = [tmp_path / name for name in ("one", "other")]
+    for probe in probes:
+        probe.mkdir()
+    if not exchange(*probes):
+        pytest.skip("this file system cannot exchange two names")
+    seen = []
+    for step in range(30):
+        place = tmp_path / f"model{step}"
+        aligner.save(place)
+        ended = subprocess.run([sys.executable, "-c", KILLED, place, str(step)], timeout=100)
+        seen.append((ended.returncode, Aligner.load(place).seed))
+        if ended.returncode == 0:
+            break
+    assert seen[0] == (-9, 7)
+    assert seen[-1] == (0, 8)
+    assert (-9, 8) in seen
+    assert len(seen) > 7
+
+
+def test_where_names_cannot_be_exchanged_an_old_model_can_be_found(aligner, place):
+    os.rename(place, place.with_name(f".{place.name}.x.old"))  # killed between two renames
+    assert f".{place.name}.x.old" in refusal(place)
+
+
+def test_exchanging_is_refused_where_a_name_is_missing(tmp_path):
+    (tmp_path / "one").mkdir()
+    assert not exchange(tmp_path / "one", tmp_path / "other")
+    assert os.listdir(tmp_path) == ["one"]
+
+
+def test_an_empty_name_is_no_model(aligner, place, monkeypatch):
+    monkeypatch.chdir(place)
+    with pytest.raises(InputError, match="no model here"):
+        Aligner.load("")
+    with pytest.raises(InputError, match="no name"):
+        aligner.save("")
 
 
 def test_what_is_not_a_model_is_never_overwritten(aligner, tmp_path):

@@ -20,13 +20,14 @@ from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
-from dovetail.models.fertility.entries import FertilityEntry, fertility_table
+from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
+from dovetail.models.fertility.expected import ExpectedLinks
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
 from dovetail.models.registry import models
-from dovetail.models.storage import load_model, save_model
+from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
@@ -56,7 +57,7 @@ class Aligner:
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = self._chosen = chosen.with_options(options)  # development gold changes the one, for one fit
         self._asked = frozenset(options)
-        self._choice.check(models[self.recipe.model])
+        _choice(self.recipe).check(models[self.recipe.model])
         self.seed = index(seed)
         self.engine: Engine = Threads(threads)
         self.text_options = TextOptions()
@@ -68,10 +69,6 @@ class Aligner:
         self.target_vocabulary = Vocabulary([])
         self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
         self._compact: Model | None = None
-
-    @property
-    def _choice(self) -> Choice:
-        return Choice(self.recipe.decoder, self.recipe.combine, self.recipe.options)
 
     def fit(
         self,
@@ -176,13 +173,22 @@ class Aligner:
         model = self._transferred(pair, shard)
         return posterior_matrices(self._decodable(model, pair, shard), pair, shard, self.engine.pool)
 
-    def fertilities(self, direction: str = "forward", minimum: int = 1) -> list[FertilityEntry]:
-        """How many links each word takes, for models with fertility: words by how often they were seen.
+    def fertilities(
+        self, direction: str = "forward", minimum: int = 1, bitext: Bitext | None = None
+    ) -> list[FertilityEntry]:
+        """How many links each word takes on average: NULL, then words by how often they were seen.
 
-        `direction` forward: of source words; reverse: of target words.  Words seen less often than `minimum` are left out.
+        `direction` forward: how many target words a source word yields; reverse: how many source words a target word does.
+        Words seen less often than `minimum` are left out.  Models that learn fertilities say what they learned.  Of the
+        others, and of any model if a `bitext` is given, links are counted there (else in the text that was fitted) by
+        their posteriors; words that the model does not know are then left out.
         """
+        side, compact = side_of(direction), self._compacted()
         vocabularies = self.source_vocabulary, self.target_vocabulary
-        return fertility_table(self._compacted(), vocabularies, direction, minimum)
+        means = compact.fertility_means(side) if bitext is None else None
+        if means is None:
+            means = self._expected_fertilities(side, bitext)
+        return fertility_table(means, compact.lexicon, vocabularies, side, minimum)
 
     def lexicon(self, bitext: Bitext, *, longest: int = 1, count: int = 1, examples: int = 3) -> Lexicon:
         """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`."""
@@ -206,13 +212,15 @@ class Aligner:
     def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
         model, source, target, about = load_model(path)
-        try:
-            recipe, seed = Recipe.from_dict({**about["recipe"], "model": about["model"]}), about["seed"]
-            text_options = TextOptions.from_dict(about["text"])
-        except (KeyError, TypeError) as error:
-            raise InputError(
-                f"the model was saved by another version of dovetail ({error})", path=path, remedy="Train it again."
-            ) from error
+        with one_line(path):
+            try:
+                recipe = Recipe.from_dict({**about["recipe"], "model": about["model"]})
+                text_options, seed = TextOptions.from_dict(about["text"]), index(about["seed"])
+            except (KeyError, TypeError) as error:
+                raise InputError(
+                    f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
+                ) from error
+            _choice(recipe).check(type(model))
         aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads)
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
@@ -249,7 +257,24 @@ class Aligner:
 
     def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
         decodable = self._decodable(model, bitext, shard)
-        return align_shard(decodable, bitext, shard, self._choice, self.engine.pool, monitor.worked)
+        return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, monitor.worked)
+
+    def _expected_fertilities(self, side: int, bitext: Bitext | None) -> FertilityMeans:
+        text = self._fitted[0] if bitext is None and self._fitted is not None else bitext
+        if text is None:
+            raise InputError(
+                f"the model {self._trained().name} has learned no fertility",
+                remedy="Name a text, too, in which links are to be counted.",
+            )
+        words = self._words(text)
+        numbers = words.source, words.target
+        found = ExpectedLinks.zeros(*map(len, numbers))
+        for first in range(0, len(text), CHUNK_PAIRS):
+            part = text.part(first, min(first + CHUNK_PAIRS, len(text)))
+            shard = self._lay_out(part)
+            model = _transferred(self._compacted(), shard, words, self.engine)
+            found.add(self._decodable(model, part, shard), shard, self.engine.pool)
+        return found.means(side, numbers[side], len((self.source_vocabulary, self.target_vocabulary)[side]))
 
     def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> DevelopmentSet:
         from dovetail.tuning import DevelopmentSet
@@ -288,6 +313,10 @@ class Aligner:
             return first.primed_by_dictionary(entries)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
+
+
+def _choice(recipe: Recipe) -> Choice:
+    return Choice(recipe.decoder, recipe.combine, recipe.options)
 
 
 def _transferred(compact: Model, shard: Shard, words: WordMap, engine: Engine) -> Model:

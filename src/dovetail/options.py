@@ -13,11 +13,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
+from reprlib import repr as short  # a stranger's model may hold anything, at any length
 from typing import Any, TypeVar
 
 from dovetail.errors import InputError
 
 T = TypeVar("T", bound="Options")
+
+LARGEST = 1e15  # of any option: kernels count in 64 bits, and floats are exact up to here
 
 
 def option(
@@ -51,21 +54,22 @@ def checked(entry: Field[Any], value: Any) -> Any:
     """The value as the type of the option's default (numpy's numbers become Python's); InputError if it is none such."""
     kind: Any = type(entry.default)
     if kind is bool and not isinstance(value, bool):
-        raise InputError(f"{entry.name} is {value!r}", remedy="It must be true or false.")
+        raise InputError(f"{entry.name} is {short(value)}", remedy="It must be true or false.")
     if kind in (int, float):
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
+        number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+        if not abs(number) <= LARGEST:  # which NaN is not
+            raise InputError(f"{entry.name} is {short(value)}", remedy=f"It must be a number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
-            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")
         value = kind(value)
         if not _within(entry, value):
             raise InputError(f"{entry.name} is {value}", remedy=f"It must be {limits(entry)}.")
     if kind is str:
         choices = entry.metadata["choices"]
         if not isinstance(value, str):
-            raise InputError(f"{entry.name} is {value!r}", remedy="It must be a word.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a word.")
         if choices is not None and value not in choices:
-            raise InputError(f"{entry.name} is {value!r}", remedy=f"Choose from: {', '.join(choices)}.")
+            raise InputError(f"{entry.name} is {short(value)}", remedy=f"Choose from: {', '.join(choices)}.")
     return value
 
 
@@ -95,10 +99,15 @@ class Settings(Mapping[str, Any]):
     """Values of the options of some parts, by name; `settings.of(Sampling)` makes one owner's dataclass of them."""
 
     def __init__(self, owners: Iterable[type[Options]], values: Mapping[str, Any]) -> None:
-        self.entries = {entry.name: entry for owner in owners for entry in fields(owner)}
+        self._owners = tuple(owners)
+        self.entries = {entry.name: entry for owner in self._owners for entry in fields(owner)}
         self._values = {name: values.get(name, entry.default) for name, entry in self.entries.items()}
         for name, entry in self.entries.items():
             self._values[name] = checked(entry, self._values[name])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by owners and values: fields of dataclasses cannot be."""
+        return Settings, (self._owners, self._values)
 
     def of(self, owner: type[T]) -> T:
         return owner(**{entry.name: self._values[entry.name] for entry in fields(owner)})

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from numbers import Integral
 from typing import Any, TypeVar
+
+from dovetail.errors import InputError
 
 T = TypeVar("T")
 
@@ -17,9 +20,15 @@ class Pool:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self.threads = max(1, threads if threads is not None else usable_cores())
+        if threads is not None and (isinstance(threads, bool) or not isinstance(threads, Integral) or threads < 1):
+            raise InputError(f"threads is {threads!r}", remedy="It must be a whole number, at least 1.")
+        self.threads = int(threads) if threads is not None else usable_cores()
         self._executor: ThreadPoolExecutor | None = None
         self._process = 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the threads, which a copy makes for itself: neither they nor their locks can be copied or pickled."""
+        return {**self.__dict__, "_executor": None}
 
     @property
     def executor(self) -> ThreadPoolExecutor:

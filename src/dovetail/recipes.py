@@ -78,11 +78,13 @@ class Recipe:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Recipe:
-        """A saved recipe, or KeyError for options that nobody knows.
+        """A saved recipe, or KeyError for options that nobody knows, TypeError for parts that are no words.
 
         Those of other recipes, which older versions saved with every model, are left out.
         """
         parts = {entry.name: saved[entry.name] for entry in fields(cls) if entry.name != "values"}
+        if not all(isinstance(part, str) or (name, part) == ("combine", None) for name, part in parts.items()):
+            raise TypeError("its recipe is no recipe")
         values = dict(saved["values"] if "values" in saved else saved["options"])
         recipe = cls(**parts)
         foreign = values.keys() - {entry.name for owner in recipe.owners for entry in fields(owner)}

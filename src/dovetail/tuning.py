@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.assemble import assemble
+from dovetail.alignments.formats_packing import outside
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard
@@ -55,6 +56,12 @@ class DevelopmentSet:
             )
         if not self.gold.sure.any():
             raise InputError("the development set has no sure gold links", remedy="Give some, or no development set.")
+        lengths = np.array(self.text.lengths)
+        if beyond := outside(np.diff(self.gold.offsets), self.gold.source, self.gold.target, lengths):
+            raise InputError(
+                f"pair {beyond[0] + 1:,} of the development set has a gold link outside its words",
+                remedy="Are these the gold links of these pairs, in the same tokens, with the source side first?",
+            )
 
     def curve(self, model: Model) -> Curve:
         """Precision against recall, from the mean of both directions' posteriors."""

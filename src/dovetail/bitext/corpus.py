@@ -45,6 +45,7 @@ class TextOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TextOptions:
+        """What `to_dict` gave; InputError for a tokenizer that nobody knows, TypeError for something else altogether."""
         tokenizer_pair(values["tokenizer"])
         return cls(values["tokenizer"], Normaliser.from_dict(values["normaliser"]))
 

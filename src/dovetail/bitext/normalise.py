@@ -49,4 +49,6 @@ class Normaliser:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Normaliser:
+        if not isinstance(saved["lower"], bool):
+            raise TypeError("lower is neither true nor false")
         return cls(**saved)

@@ -35,7 +35,7 @@ def tokenizer_pair(names: str) -> tuple[str, str]:
     >>> tokenizer_pair("unicode"), tokenizer_pair("unicode,icu")
     (('unicode', 'unicode'), ('unicode', 'icu'))
     """
-    source, comma, target = names.partition(",")
+    source, comma, target = str.partition(names, ",")  # TypeError for what is no name at all
     pair = source, target if comma else source
     for name in pair:
         tokenizers[name]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,6 +21,9 @@ from dovetail.cli.options import (
     text_options,
 )
 from dovetail.errors import InputError
+
+if TYPE_CHECKING:
+    from dovetail.aligner import Aligner
 
 
 @click.command()
@@ -127,6 +131,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.models.storage import check_place
 
     quiet = values["quiet"]
+    _check_names(values)
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold", "grow") if values[name] is not None}
     changes |= _settings(values["settings"])
@@ -178,8 +183,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
                         f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})",
                         quiet,
                     )
-            if values["save"]:
-                aligner.save(values["save"])
+            unsaved = _save(aligner, values["save"]) if values["save"] else None
             began = worked_seconds()
             result, text = aligner.align(bitext, callback), bitext.text
             seconds = worked_seconds() - began
@@ -193,6 +197,30 @@ def align(source: str, target: str | None, **values: Any) -> None:
     say(f"{number_of(len(result), 'pair')}, {number_of(len(result.source), 'link')}", quiet)
     if summary := certificate_summary(result, seconds):
         say(summary, quiet)
+    if unsaved is not None:
+        raise unsaved
+
+
+def _check_names(values: dict[str, Any]) -> None:
+    """UsageError for names that lead nowhere, or links that would go into the model's own directory."""
+    for name in ("load", "save", "warm_start", "dictionary", "constraints_file", "development_gold"):
+        if values[name] == "":
+            option = name.removesuffix("_file").replace("_", "-")
+            raise click.UsageError(f"--{option} has an empty name.")
+    if values["save"] and values["output"] != "-":
+        place, output = (os.path.realpath(values[name]) for name in ("save", "output"))
+        if output == place or output.startswith(os.path.join(place, "")):
+            raise click.UsageError("--save and -o: links do not go where the model goes. Name another file.")
+
+
+def _save(aligner: Aligner, place: str) -> InputError | None:
+    """Save the model; what goes wrong is told at the end, when the links that were learned are written."""
+    try:
+        aligner.save(place)
+    except InputError as error:
+        told = f"{error.problem}; the links are written all the same"
+        return InputError(told, path=error.path, remedy=error.remedy)
+    return None
 
 
 def _write_tokens(prefix: str, pairs: int, text: Any) -> None:
@@ -252,6 +280,8 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
     from dovetail.alignments.gold import read_gold
 
     start, gold = values["development_start"], read_gold(values["development_gold"])
+    if not gold.sure.any():
+        raise InputError("no sure links here", path=values["development_gold"], remedy="Give gold links, as 0-0 1-2.")
     if start + len(gold) > pairs:
         raise InputError(
             f"gold links of {len(gold):,} pairs from pair {start:,} on, but the bitext has {pairs:,}",

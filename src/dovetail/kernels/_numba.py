@@ -189,8 +189,13 @@ class OctetModel(PrimitiveModel):
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
     """The address of eight numbers; unsigned indices are not looked at for their sign."""
-    data = context.make_array(kind)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [index]), FLOATS.as_pointer())
+    made = context.make_array(kind)(context, builder, array)
+    if numba.config.BOUNDSCHECK:  # which numba does itself for what it knows
+        last = builder.add(index, ir.Constant(index.type, OCTET))
+        beyond = builder.or_(*(builder.icmp_unsigned(">", place, made.nitems) for place in (index, last)))
+        with builder.if_then(beyond, likely=False):
+            context.call_conv.return_user_exc(builder, IndexError, ("eight numbers out of bounds",))
+    return builder.bitcast(builder.gep(made.data, [index]), FLOATS.as_pointer())
 
 
 def _spread(builder: Any, value: Any) -> Any:

@@ -16,6 +16,7 @@ from dovetail.kernels.gibbs.random import stream
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm.dense import JumpWeights
 from dovetail.kernels.records import Workspace
+from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.fertility.histogram import TAIL, FertilityHistogram
 from dovetail.models.hmm import DIRECTIONS
 from dovetail.models.ibm1 import IBM1, IBM1Stage
@@ -23,7 +24,7 @@ from dovetail.models.jumps.binned import BinnedJumps
 from dovetail.models.lexicon.dirichlet import DirichletLexicon, DirichletOptions
 from dovetail.models.lexicon.table import Smoothing
 from dovetail.models.model import Memory, Model, Moves, Worked, refused
-from dovetail.models.null import Null
+from dovetail.models.null import Null, saved_null
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 
@@ -45,15 +46,19 @@ class BayesHMMOptions(Options):
     ibm1_sweeps: int = option(5, at_least=0, help="sweeps of IBM Model 1, before those of the HMM")
     hmm_sweeps: int = option(10, at_least=0, help="sweeps of the HMM, before those with fertility")
     largest_fertility: int = option(5, at_least=1, at_most=20, help="numbers of links told apart")
-    fertility_strength: float = option(2.0, at_least=1e-6, help="how many tokens of a word fertility's prior is worth")
+    fertility_strength: float = option(
+        2.0, at_least=1e-6, at_most=1e6, help="how many tokens of a word fertility's prior is worth"
+    )
 
 
 @dataclass(frozen=True)
 class FrozenOptions(Options):
     """How text is sampled in aligning, while the counts stay as they are."""
 
-    decoding_samples: int = option(5, at_least=1, help="sweeps whose draws count, per sentence and chain, in aligning")
-    decoding_restarts: int = option(2, at_least=1, help="chains per sentence in aligning")
+    decoding_samples: int = option(
+        5, at_least=1, at_most=10_000, help="sweeps whose draws count, per sentence and chain, in aligning"
+    )
+    decoding_restarts: int = option(2, at_least=1, at_most=1_000, help="chains per sentence in aligning")
 
 
 @dataclass(frozen=True)
@@ -167,6 +172,11 @@ class BayesHMM(Model):
         fertility = forward.for_words(lexicon.words.source), reverse.for_words(lexicon.words.target)
         return replace(self, lexicon=lexicon, fertility=fertility)
 
+    def fertility_means(self, side: int) -> FertilityMeans:
+        fertility = self.fertility[side]
+        tokens = np.rint(fertility.tokens.sum(axis=1, dtype=np.float64)).astype(np.int64)
+        return FertilityMeans(fertility.means(), tokens, self.lexicon.null_totals[side] / max(int(tokens.sum()), 1))
+
     def for_decoding(self, settings: Settings, seed: int, bitext: Bitext, shard: Shard) -> BayesHMM:
         own = settings.of(FrozenOptions)
         return replace(self, sampling=FrozenSampling(seed, own.decoding_samples, own.decoding_restarts))
@@ -188,16 +198,9 @@ class BayesHMM(Model):
     ) -> BayesHMM:
         jumps, fertility = [], []
         for name, words in zip(DIRECTIONS, lexicon.sizes, strict=True):
-            own = {key: values for key, values in arrays.items() if f".{name}." in key}
-            jumps.append(
-                BinnedJumps.from_arrays({part: own[f"moves.{name}.{part}"] for part in ("jumps", "firsts", "lasts")})
-            )
-            fertility.append(
-                FertilityHistogram.from_arrays(
-                    {part: own[f"fertility.{name}.{part}"] for part in ("tokens", "prior")}, words
-                )
-            )
-        return cls(lexicon, (jumps[0], jumps[1]), (fertility[0], fertility[1]), float(arrays["null"][0]))
+            jumps.append(BinnedJumps.from_arrays(arrays, f"moves.{name}."))
+            fertility.append(FertilityHistogram.from_arrays(arrays, f"fertility.{name}.", words))
+        return cls(lexicon, (jumps[0], jumps[1]), (fertility[0], fertility[1]), saved_null(arrays))
 
 
 def stream_key(seed: int, number: int) -> int:

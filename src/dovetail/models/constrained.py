@@ -51,7 +51,7 @@ class DecodingOptions(Options):
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(Options):
     """How far the dual is solved.
 
     `precision` bounds the gradient's length divided by the number of constraints (section 4.1); with `strict` every
@@ -60,11 +60,11 @@ class Projection:
     equation 15 does; without it, and under other constraints on both directions, each keeps one half.
     """
 
-    precision: float = 0.005
-    slack: float = 0.0
-    strict: bool = False
-    free_mass: bool = True
-    calls: int = CALLS
+    precision: float = option(0.005, at_least=0.0, help="how far each projection is solved")
+    slack: float = option(0.0, at_least=0.0, help="how much violation is allowed")
+    strict: bool = option(False, help="whether every single constraint is met")
+    free_mass: bool = option(True, help="whether one direction may get more of the mass than the other")
+    calls: int = option(CALLS, at_least=1, help="passes at most")
 
 
 @dataclass

@@ -48,10 +48,12 @@ constraints: Registry[type[Any]] = Registry("constraint")
 def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
     """A registered constraint from what its `to_dict` gives; lists of pairs may come as lists of lists, as in JSON."""
     kind = constraints[name]
-    tuples = {key: [tuple(pair) for pair in value] if key == "pairs" else value for key, value in values.items()}
     try:
+        tuples = {key: [tuple(pair) for pair in value] if key == "pairs" else value for key, value in values.items()}
         return kind(**tuples)
-    except TypeError as error:
+    except InputError:
+        raise
+    except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the constraint {name} cannot be made of these values ({error})") from None
 
 
@@ -120,6 +122,7 @@ class MaximumFertility:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
+        _all_words("source and target", *self.source, *self.target)
         for bound in (*self.source.values(), *self.target.values(), 0.0 if self.default is None else self.default):
             if not bound >= 0:
                 raise InputError(f"a fertility of at most {bound}", remedy="It must be 0 or more.")
@@ -159,6 +162,7 @@ class Dictionary:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
+        _all_words("pairs", *(word for source, target in self.pairs for word in (source, target)))
         if not 0 < self.at_least <= 1:
             raise InputError(f"at_least is {self.at_least}", remedy="It must be more than 0 and at most 1.")
 
@@ -206,6 +210,8 @@ class TagPairs:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
+        _all_words("source_tags and target_tags", *self.source_tags.items(), *self.target_tags.items())
+        _all_words("pairs", *(tag for source, target in self.pairs for tag in (source, target)))
         if not self.at_most >= 0:
             raise InputError(f"at_most is {self.at_most}", remedy="It must be 0 or more.")
 
@@ -326,6 +332,15 @@ _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
     "each": ((0,), (1,)),
     "mean": ((0, 1),),
 }
+
+
+def _all_words(name: str, *words: Any) -> None:
+    """InputError for a constraint that is made of something else than words, or pairs of them."""
+    for word in words:
+        if isinstance(word, tuple):
+            _all_words(name, *word)
+        elif not isinstance(word, str):
+            raise InputError(f"{name} of a constraint hold {word!r}", remedy="Write words, in quotes.")
 
 
 def _numbered(words: Mapping[str, Any], vocabulary: Vocabulary, bitext: Bitext) -> list[tuple[int, Any]]:

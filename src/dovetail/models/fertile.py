@@ -16,6 +16,7 @@ from dovetail.kernels.gibbs import records
 from dovetail.kernels.gibbs import sample as kernels
 from dovetail.kernels.lexicon.table import FLOOR, scatter_null
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, SOURCE_SIDE, TARGET_SIDE, Workspace
+from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.fertility.factor import MOST, Fertility, FertilityCounts, fertilities, saved_fertility
 from dovetail.models.fertility.features import spelling
@@ -62,8 +63,10 @@ class Deficiency(Options):
 class DecodingSamples(Options):
     """How alignments are drawn when aligning."""
 
-    decoding_samples: int = option(30, at_least=1, help="sweeps whose draws count, per sentence and chain, in aligning")
-    decoding_restarts: int = option(1, at_least=1, help="chains per sentence in aligning")
+    decoding_samples: int = option(
+        30, at_least=1, at_most=10_000, help="sweeps whose draws count, per sentence and chain, in aligning"
+    )
+    decoding_restarts: int = option(1, at_least=1, at_most=1_000, help="chains per sentence in aligning")
     burn_in: int = option(5, at_least=0, help="sweeps before those, which do not count, in aligning")
 
 
@@ -347,9 +350,15 @@ class FertilityModel(IBM1):
         return arrays
 
 
-def _saved(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    forward, reverse = (saved_fertility(arrays, f"fertility.{name}.") for name in DIRECTIONS)
-    return {"fertility": (forward, reverse), "deficient": bool(arrays["deficient"][0])}
+def _saved(lexicon: TableLexicon, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    sizes = lexicon.slots.n_sources, lexicon.slots.n_targets
+    forward, reverse = (
+        saved_fertility(arrays, f"fertility.{name}.", words) for name, words in zip(DIRECTIONS, sizes, strict=True)
+    )
+    if forward.kind != reverse.kind:
+        raise Unsound(f"fertility is {forward.kind} for source words and {reverse.kind} for target words")
+    (deficient,) = checked_arrays(arrays, "", {"deficient": Array(np.bool_, (1,))}, {})
+    return {"fertility": (forward, reverse), "deficient": bool(deficient[0])}
 
 
 @dataclass
@@ -374,7 +383,7 @@ class FertilityIBM1(FertilityModel):
     def from_arrays(
         cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]
     ) -> FertilityIBM1:
-        return cls(lexicon, **_saved(arrays))
+        return cls(lexicon, **_saved(lexicon, arrays))
 
 
 @dataclass
@@ -425,4 +434,4 @@ class FertilityHMM(FertilityModel, HMM):
         cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]
     ) -> FertilityHMM:
         plain = HMM.from_arrays(lexicon, arrays, settings)
-        return cls(lexicon, plain.jumps, plain.null, **_saved(arrays))
+        return cls(lexicon, plain.jumps, plain.null, **_saved(lexicon, arrays))

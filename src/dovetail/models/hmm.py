@@ -17,7 +17,7 @@ from dovetail.models.ibm1 import IBM1, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpFactor, JumpOptions, WindowJumps, saved_jumps
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.model import Memory, Moves
-from dovetail.models.null import Null
+from dovetail.models.null import Null, saved_null
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 
@@ -124,4 +124,4 @@ class HMM(IBM1):
     @classmethod
     def from_arrays(cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> HMM:
         forward, reverse = (saved_jumps(arrays, side, settings.get("jumps", "window")) for side in DIRECTIONS)
-        return cls(lexicon, (forward, reverse), float(arrays["null"][0]))
+        return cls(lexicon, (forward, reverse), saved_null(arrays))

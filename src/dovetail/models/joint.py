@@ -15,7 +15,9 @@ from dovetail.kernels.live import chain as chain_kernels
 from dovetail.kernels.live import settle as settle_kernels
 from dovetail.kernels.live.records import Beliefs, Counts, Jumps, TokenMoves, Values
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Workspace
+from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertility.beliefs import CategoricalFertility
+from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
@@ -341,6 +343,14 @@ class JointHMM(Model):
 
         return of
 
+    def fertility_means(self, side: int) -> FertilityMeans | None:
+        """Means of phi; NULL has the words of the other side that take no link at all."""
+        if self.fertility is None:
+            return None
+        tokens = [vocabulary.counts for vocabulary in self.lexicon.vocabularies]
+        null = tokens[1 - side] @ self.fertility[1 - side].chances()[:, 0] / max(tokens[side].sum(), 1)
+        return FertilityMeans(self.fertility[side].means(), tokens[side], float(null))
+
     def with_lexicon(self, lexicon: CountedLexicon) -> JointHMM:
         if lexicon.words is None:
             return replace(self, lexicon=lexicon)
@@ -361,21 +371,19 @@ class JointHMM(Model):
 
     @classmethod
     def from_arrays(cls, lexicon: CountedLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]) -> JointHMM:
-        def part(kind: str, side: str) -> dict[str, np.ndarray]:
-            prefix = f"{kind}.{side}."
-            return {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
-
-        source, target = (
-            WordJumps.from_arrays(part("jumps", side), words) for side, words in zip(SIDES, lexicon.sizes, strict=True)
-        )
-        fertility = [
-            CategoricalFertility.from_arrays(part("fertility", side), words)
-            for side, words in zip(SIDES, lexicon.sizes, strict=True)
-            if f"fertility.{side}.table" in arrays
-        ]
-        null, power, share = arrays["constants"].tolist()
-        both = (fertility[0], fertility[1]) if fertility else None
-        return cls(lexicon, (source, target), both, null, power, share)
+        sizes = tuple(zip(SIDES, lexicon.sizes, strict=True))
+        source, target = (WordJumps.from_arrays(arrays, f"jumps.{side}.", words) for side, words in sizes)
+        fertility = None
+        if any(name.startswith("fertility.") for name in arrays):
+            first, second = (
+                CategoricalFertility.from_arrays(arrays, f"fertility.{side}.", words) for side, words in sizes
+            )
+            if len(first.shared) != len(second.shared):
+                raise Unsound("fertility tells other numbers of links apart for source words than for target words")
+            fertility = first, second
+        ((null, power, share),) = checked_arrays(arrays, "", {"constants": Array(np.float64, (3,), most=1.0)}, {})
+        own = JointOptions(agreement_power=float(power), share=float(share))
+        return cls(lexicon, (source, target), fertility, Null(float(null)).null, own.agreement_power, own.share)
 
 
 def _token_moves(block: Block | None) -> tuple[TokenMoves, TokenMoves]:

@@ -139,9 +139,9 @@ class Model(Learner, Protocol):
         """For a pair whose generating words are `words` (I,), with t(f_j | e_i) in `emission` (I, J), NULL's in `nulls`."""
         raise refused(self, "has no fertility", "Choose a recipe such as hmm-fertility.")
 
-    def fertility_means(self, side: int) -> FertilityMeans:
-        """How many links the words of a side take."""
-        raise refused(self, "has no fertility", "Train a recipe such as hmm-fertility, then ask it.")
+    def fertility_means(self, side: int) -> FertilityMeans | None:
+        """How many links the words of a side take, by the model's own parameters; None if it has none for that."""
+        return None
 
 
 def refused(model: Model, what: str, remedy: str) -> InputError:

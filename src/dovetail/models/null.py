@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from dovetail.models.checks import Array, checked_arrays
 from dovetail.options import Options, option
 
 
@@ -16,3 +19,9 @@ class Null(Options):
     """How often."""
 
     null: float = option(0.2, above=0.0, below=1.0, help="p0, the probability that a word is NULL's")
+
+
+def saved_null(arrays: dict[str, np.ndarray]) -> float:
+    """A model's saved p0, or ValueError."""
+    (null,) = checked_arrays(arrays, "", {"null": Array(np.float64, (1,), most=1.0)}, {})
+    return Null(float(null[0])).null

@@ -9,8 +9,10 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,8 @@ from safetensors.numpy import load, save
 
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
+from dovetail.models.checks import Unsound
+from dovetail.models.exchange import exchange
 from dovetail.models.model import Model
 from dovetail.models.registry import models
 
@@ -28,10 +32,13 @@ FORMAT_VERSION = 1
 ABOUT = "model.json"
 PARAMETERS = "parameters.safetensors"
 WORDS = ("source.json", "target.json")
+OLD = ".old"  # ends the name of a model that makes way for a new one
 
 
 def check_place(path: str | PathLike[str]) -> Path:
     """Where a model of this name would be written; InputError where that must not or cannot be done."""
+    if not os.fspath(path):
+        raise InputError("no name for the model's directory", remedy="Name a directory.")
     place = Path(os.path.realpath(path))  # the directory behind a symbolic link: the link itself stays
     if not place.parent.is_dir():
         raise InputError(f"the directory {place.parent} does not exist", path=path, remedy="Create it first.")
@@ -39,13 +46,26 @@ def check_place(path: str | PathLike[str]) -> Path:
         names = {entry.name for entry in place.iterdir()} if place.is_dir() else {place.name}
         if names - {ABOUT, PARAMETERS, *WORDS}:  # saving replaces the directory, and all that is in it
             raise InputError("holds other things than a model already", path=path, remedy="Name a new directory.")
+    with _written(path), tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent):
+        pass  # it can be done
     return place
+
+
+@contextmanager
+def _written(path: str | PathLike[str]) -> Iterator[None]:
+    """What the system refuses becomes an InputError that names the model."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
+        ) from error
 
 
 def save_model(
     path: str | PathLike[str], model: Model, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
 ) -> None:
-    """Write the directory beside its place and rename it, so that a failure leaves what was there."""
+    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there."""
     place = check_place(path)
     arrays = {**model.lexicon.arrays(), **model.arrays()}
     files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
@@ -62,28 +82,28 @@ def save_model(
     }
     header["sha256"][ABOUT] = _digest_of_header(header)
     files[ABOUT] = json.dumps(header, indent=2, ensure_ascii=False).encode()
-    try:
+    with _written(path):
         beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
         try:
             beside.chmod(0o777 & ~_umask())
             for name, content in files.items():
                 (beside / name).write_bytes(content)
             _put_in_place(beside, place)
-        except BaseException:
-            shutil.rmtree(beside, ignore_errors=True)
-            raise
-    except OSError as error:
-        raise InputError(
-            f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
-        ) from error
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)  # what was not finished, or the old model
 
 
 def _put_in_place(beside: Path, place: Path) -> None:
-    """Give the new directory its name; the old one is moved out of the way first, and back if that fails."""
+    """Give the new directory its name: in one step where the system can exchange two names.
+
+    Elsewhere the old one is moved out of the way first, and back if that fails.
+    """
     if not place.exists():
         os.replace(beside, place)
         return
-    old = beside.with_name(f"{beside.name}.old")
+    if exchange(beside, place):
+        return
+    old = beside.with_name(f"{beside.name}{OLD}")
     os.replace(place, old)
     try:
         os.replace(beside, place)
@@ -96,16 +116,19 @@ def _put_in_place(beside: Path, place: Path) -> None:
 def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary, dict[str, Any]]:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
     place = Path(path)
-    if not place.is_dir() or not (place / ABOUT).is_file():
+    if not os.fspath(path) or not place.is_dir() or not os.path.lexists(place / ABOUT):
+        left = next(place.parent.glob(f".{place.name}.*{OLD}"), None) if place.name else None
+        remedy = f"A save was cut short: the old model is {left}." if left else None
         raise InputError(
             f"no model here (no {ABOUT})",
             path=place,
-            remedy="Name a directory that `dovetail align --save` wrote.",
+            remedy=remedy or "Name a directory that `dovetail align --save` wrote.",
         )
+    content = _read(place, ABOUT)
     try:
-        about = json.loads((place / ABOUT).read_bytes())
+        about = json.loads(content)
         version = about["format"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         raise _damaged(place / ABOUT) from None
     if version != FORMAT_VERSION:
         raise InputError(
@@ -113,27 +136,46 @@ def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary
             path=place,
             remedy="Train it again, or use the dovetail version that wrote it.",
         )
-    try:
+    with one_line(place):
         digests = about["sha256"]
         if digests[ABOUT] != _digest_of_header(about):
             raise _damaged(place / ABOUT)
-        contents = {name: _checked(place / name, digests[name]) for name in (PARAMETERS, *WORDS)}
+        contents = {name: _read(place, name, digests[name]) for name in (PARAMETERS, *WORDS)}
         arrays = load(contents[PARAMETERS])
-        source, target = (_vocabulary(contents[name]) for name in WORDS)
+        source, target = (_vocabulary(name, contents[name]) for name in WORDS)
         kind = models[about["model"]]
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
         return kind.from_arrays(lexicon, arrays, _settings(about, arrays)), source, target, about
-    except InputError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise _damaged(place) from error
+
+
+@contextmanager
+def one_line(path: str | PathLike[str]) -> Iterator[None]:
+    """Whatever is wrong with what was saved there becomes an InputError that names the place."""
+    try:
+        yield
+    except InputError as error:
+        if error.path is not None:
+            raise
+        raise InputError(error.problem, path=path, remedy=error.remedy or _REMEDY) from error
+    except Unsound as error:
+        raise InputError(f"the model is damaged: {error}", path=path, remedy=_REMEDY) from error
+    except (
+        LookupError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+        SafetensorError,
+    ) as error:
+        raise _damaged(path) from error
 
 
 def _settings(about: Mapping[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """What is no array of a model; earlier versions kept constraints as JSON among the arrays."""
     if "settings" in about:
         return dict(about["settings"])
-    return json.loads(arrays["constraints"].tobytes()) if "constraints" in arrays else {}
+    return dict(json.loads(arrays["constraints"].tobytes())) if "constraints" in arrays else {}
 
 
 def _digest_of_header(header: Mapping[str, Any]) -> str:
@@ -143,25 +185,39 @@ def _digest_of_header(header: Mapping[str, Any]) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _vocabulary(content: bytes) -> Vocabulary:
+def _vocabulary(name: str, content: bytes) -> Vocabulary:
     values = json.loads(content.decode("utf-8", "surrogatepass"))
-    return Vocabulary(values["words"], np.array(values["counts"], np.int64))
+    words, counts = values["words"], np.array(values["counts"])
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and len(set(words)) == len(words)):
+        raise Unsound(f"{name} is not a list of different words")
+    if counts.shape != (len(words),) or (len(words) and counts.dtype.kind != "i") or (counts < 0).any():
+        raise Unsound(f"{name} does not say how often each of its words was seen")
+    return Vocabulary(words, counts.astype(np.int64))
 
 
-def _checked(path: Path, digest: str) -> bytes:
+def _read(place: Path, name: str, digest: str | None = None) -> bytes:
+    """A file of the model, which must lie in the folder itself: no link out of it, no pipe that never ends."""
+    path, real = place / name, os.path.realpath(place / name)
+    if os.path.dirname(real) != os.path.realpath(place):
+        raise InputError("is a link out of the model's directory", path=path, remedy="Copy the file itself there.")
     try:
-        content = path.read_bytes()
+        with open(os.open(real, os.O_RDONLY | _BINARY | _WITHOUT_WAITING), "rb") as handle:
+            if not stat.S_ISREG(os.fstat(handle.fileno()).st_mode):
+                raise InputError("is not a regular file", path=path, remedy=_REMEDY)
+            content = handle.read()
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror})", path=path, remedy=_REMEDY) from None
-    if hashlib.sha256(content).hexdigest() != digest:
+    if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise _damaged(path)
     return content
 
 
+# Windows knows text files, which it would change, and no pipes in folders.
+_BINARY, _WITHOUT_WAITING = getattr(os, "O_BINARY", 0), getattr(os, "O_NONBLOCK", 0)
 _REMEDY = "Copy the whole model directory again, or train it anew."
 
 
-def _damaged(path: Path) -> InputError:
+def _damaged(path: str | PathLike[str]) -> InputError:
     return InputError("the file is damaged", path=path, remedy=_REMEDY)
 
 

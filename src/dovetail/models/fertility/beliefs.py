@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from dovetail.models.checks import check_shapes
+from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.lexicon.words import picked
 
 
 @dataclass(frozen=True)
 class CategoricalFertility:
     """phi(k | word) (words, K + 1), the last entry for K and more; `shared` is that of all words together."""
+
+    SAVED: ClassVar = {
+        "table": Array(np.float64, ("words", "counts"), most=1.0, sums=True),
+        "shared": Array(np.float64, ("counts",), most=1.0, sums=True),
+    }
 
     table: np.ndarray  # float64
     shared: np.ndarray  # float64 (K + 1,)
@@ -32,6 +38,14 @@ class CategoricalFertility:
         table = (beliefs + strength * shared) / (beliefs.sum(axis=1, keepdims=True) + strength)
         return cls(table, shared)
 
+    def chances(self) -> np.ndarray:
+        """phi, whose rows sum to one even where nothing was learned."""
+        return self.table / self.table.sum(axis=1, keepdims=True)
+
+    def means(self) -> np.ndarray:
+        """Expected number of links of each word, K for K and more."""
+        return self.chances() @ np.arange(float(self.table.shape[1]))
+
     def for_words(self, numbers: np.ndarray) -> CategoricalFertility:
         """The same for another vocabulary: `numbers` are its words' numbers here, -1 for unseen words."""
         return CategoricalFertility(picked(self.table, numbers, self.shared), self.shared)
@@ -40,8 +54,9 @@ class CategoricalFertility:
         return {"table": self.table, "shared": self.shared}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], words: int) -> CategoricalFertility:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> CategoricalFertility:
         """The saved table of so many words, or ValueError."""
-        table, shared = arrays["table"], arrays["shared"]
-        check_shapes((table, np.float64, (words, len(shared))), (shared, np.float64, (len(shared),)))
+        table, shared = checked_arrays(arrays, prefix, cls.SAVED, {"words": words})
+        if len(shared) < 2:
+            raise Unsound(f"{prefix}shared tells no numbers of links apart")
         return cls(table, shared)

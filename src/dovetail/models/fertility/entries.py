@@ -12,7 +12,6 @@ from dovetail.errors import InputError
 
 if TYPE_CHECKING:
     from dovetail.models.lexicon.lexicon import Lexicon
-    from dovetail.models.model import Model
 
 EXAMPLES = 4
 DIRECTIONS = ("forward", "reverse")
@@ -39,19 +38,23 @@ class FertilityEntry:
     examples: tuple[str, ...]
 
 
-def fertility_table(
-    model: Model, vocabularies: tuple[Vocabulary, Vocabulary], direction: str, minimum: int
-) -> list[FertilityEntry]:
-    """NULL, then words by falling count (source words if `direction` is forward, else target words)."""
+def side_of(direction: str) -> int:
+    """Whose fertilities a direction speaks of: 0 source words, 1 target words."""
     if direction not in DIRECTIONS:
         raise InputError(f"no direction {direction!r}", remedy="Choose forward or reverse.")
-    side = DIRECTIONS.index(direction)
-    means, tokens, null = model.fertility_means(side)
+    return DIRECTIONS.index(direction)
+
+
+def fertility_table(
+    found: FertilityMeans, lexicon: Lexicon, vocabularies: tuple[Vocabulary, Vocabulary], side: int, minimum: int
+) -> list[FertilityEntry]:
+    """NULL, then the words of a side by falling count."""
+    means, tokens, null = found
     own, other = vocabularies[side], vocabularies[1 - side]
     order = np.argsort(-tokens, kind="stable")
     order = order[tokens[order] >= minimum]
-    partners, probabilities, starts = _by_word(model.lexicon, side)
-    nulls = model.lexicon.nulls[side]
+    partners, probabilities, starts = _by_word(lexicon, side)
+    nulls = lexicon.nulls[side]
     entries = [FertilityEntry("NULL", float(null), int(tokens.sum()), _best(np.arange(len(nulls)), nulls, other))]
     for word in order:
         row = slice(starts[word], starts[word + 1])

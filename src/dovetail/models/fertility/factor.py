@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.models.checks import TINY, Array, Unsound, checked_arrays
 from dovetail.registry import Registry
 
 MOST = 8  # counts are told apart up to here; "8 or more" is geometric, p(count + 1) = p(count) / 2
 SMOOTHING = 1e-8  # added to every parameter (section 6)
+MANY = 1e4  # links of a word: more than any piece of a pair has
 RARE = 10  # words seen less often share one distribution (section 6)
 
 
@@ -78,7 +80,8 @@ class Fertility(ABC):
 
     @classmethod
     @abstractmethod
-    def from_parameters(cls, parameters: dict[str, np.ndarray]) -> Fertility: ...
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> Fertility:
+        """The saved distributions of so many words, or ValueError."""
 
     def log_table(self, words: np.ndarray, longest: int) -> np.ndarray:
         """log p(count | word) for these words and count = 0 .. longest: (words, longest + 1)."""
@@ -95,13 +98,20 @@ class Fertility(ABC):
 
 fertilities: Registry[Any] = Registry("fertility")
 
+SAVED = {  # what every kind saves
+    "tokens": Array(np.int64, ("words",)),
+    "null": Array(np.float64, (1,), least=SMOOTHING / 2, most=MANY),
+}
 
-def saved_fertility(arrays: dict[str, np.ndarray], prefix: str) -> Fertility:
-    """The fertility whose arrays have names of this prefix, its kind and a parameter's name."""
-    (kind,) = {name.removeprefix(prefix).split(".")[0] for name in arrays if name.startswith(prefix)}
-    prefix += f"{kind}."
-    own = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
-    return fertilities[kind].from_parameters(own)
+
+def saved_fertility(arrays: dict[str, np.ndarray], prefix: str, words: int) -> Fertility:
+    """The fertility of so many words whose arrays have names of this prefix, its kind and a parameter's name."""
+    kinds = {name.removeprefix(prefix).split(".")[0] for name in arrays if name.startswith(prefix)}
+    if len(kinds) != 1:
+        raise Unsound(f"{prefix} has {len(kinds)} kinds of fertility, not one")
+    (kind,) = kinds
+    made: Fertility = fertilities[kind].from_arrays(arrays, f"{prefix}{kind}.", words)
+    return made
 
 
 def pooled_by_rarity(tokens: np.ndarray, own: np.ndarray, pooled: np.ndarray | float) -> np.ndarray:
@@ -161,10 +171,11 @@ class Poisson(Fertility):
         return {"rates": self.rates, "shared": np.array([self.shared]), "tokens": self.tokens, "null": _one(self.null)}
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, np.ndarray]) -> Poisson:
-        return cls(
-            parameters["tokens"], float(parameters["null"][0]), parameters["rates"], float(parameters["shared"][0])
-        )
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> Poisson:
+        rate = Array(np.float64, (1,), least=SMOOTHING / 2, most=MANY)
+        wanted = {**SAVED, "rates": rate._replace(shape=("words",)), "shared": rate}
+        tokens, null, rates, shared = checked_arrays(arrays, prefix, wanted, {"words": words})
+        return cls(tokens, float(null[0]), rates, float(shared[0]))
 
 
 fertilities.add("poisson", Poisson, "one mean a word; rare words share that of all words")
@@ -227,8 +238,11 @@ class Categorical(Binned):
         return {"table": self.table, "pooled": self.pooled, "tokens": self.tokens, "null": _one(self.null)}
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, np.ndarray]) -> Categorical:
-        return cls(parameters["tokens"], float(parameters["null"][0]), parameters["table"], parameters["pooled"])
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> Categorical:
+        row = Array(np.float64, (MOST + 1,), least=TINY, most=1.0, sums=True)
+        wanted = {**SAVED, "table": row._replace(shape=("words", MOST + 1)), "pooled": row}
+        tokens, null, table, pooled = checked_arrays(arrays, prefix, wanted, {"words": words})
+        return cls(tokens, float(null[0]), table, pooled)
 
 
 fertilities.add("categorical", Categorical, "a probability for every count of every word that is not rare")

@@ -8,13 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from dovetail.bitext.vocabulary import Vocabulary
-from dovetail.models.fertility.factor import MOST, Binned, FertilityCounts, Spelling, fertilities, null_mean
+from dovetail.models.checks import Array, checked_arrays
+from dovetail.models.fertility.factor import MOST, SAVED, Binned, FertilityCounts, Spelling, fertilities, null_mean
 from dovetail.models.fertility.lbfgs import dot, minimise
 
 PREFIX = 4
 LONGEST = 20  # letters that are told apart
 FREQUENT = 10  # a word seen more often has features of its own
 PRECISION = 1.0  # of the Gaussian prior on every weight: the objective loses PRECISION / 2 |weights|^2
+HEAVIEST = 80.0  # a saved weight: four of them still leave every count a probability above zero
 ITERATIONS = 40  # of L-BFGS an M-step at most, which begins with the weights of the last one
 
 
@@ -97,9 +99,19 @@ class LogLinear(Binned):
         return {"null": np.array([self.null]), **{name: getattr(self, name) for name in names}}
 
     @classmethod
-    def from_parameters(cls, parameters: dict[str, np.ndarray]) -> LogLinear:
-        others = {name: values for name, values in parameters.items() if name != "null"}
-        return cls(null=float(parameters["null"][0]), **others)
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> LogLinear:
+        weights = Array(np.float64, ("words", MOST + 1), least=-HEAVIEST, most=HEAVIEST)
+        wanted = {
+            **SAVED,
+            "bias": weights._replace(shape=(MOST + 1,)),
+            "by_word": weights,
+            "by_length": weights._replace(shape=(LONGEST + 1, MOST + 1)),
+            "by_prefix": weights,
+            "lengths": Array(np.int64, ("words",), most=LONGEST),
+            "prefixes": Array(np.int64, ("words",), least=-1, most=words - 1),
+        }
+        tokens, null, *others = checked_arrays(arrays, prefix, wanted, {"words": words})
+        return cls(tokens, float(null[0]), *others)
 
 
 fertilities.add("features", LogLinear, "log-linear, from the word, its length and its first four letters")

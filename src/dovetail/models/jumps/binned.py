@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from dovetail.models.checks import check_shapes
+from dovetail.models.checks import Array, checked_arrays
 from dovetail.models.jumps.word import BINS, EDGES, bins_of
 
 FAR_WIDTH = 30  # distances that the outermost bins, which have no end, are thought to hold
@@ -27,6 +28,12 @@ def _widths() -> tuple[np.ndarray, np.ndarray]:
 @dataclass(frozen=True)
 class BinnedJumps:
     """Counts of jumps by bin, of first and of last links by the bin of their distance from the ends."""
+
+    SAVED: ClassVar = {
+        "jumps": Array(np.float64, (BINS,)),
+        "firsts": Array(np.float64, (len(EDGES),)),
+        "lasts": Array(np.float64, (len(EDGES),)),
+    }
 
     jumps: np.ndarray  # float64 (BINS,)
     firsts: np.ndarray  # float64 (len(EDGES),)
@@ -61,11 +68,6 @@ class BinnedJumps:
         return {"jumps": self.jumps, "firsts": self.firsts, "lasts": self.lasts}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BinnedJumps:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str) -> BinnedJumps:
         """The saved counts, or ValueError."""
-        saved = cls(arrays["jumps"], arrays["firsts"], arrays["lasts"])
-        ends = (len(EDGES),)
-        check_shapes(
-            (saved.jumps, np.float64, (BINS,)), (saved.firsts, np.float64, ends), (saved.lasts, np.float64, ends)
-        )
-        return saved
+        return cls(*checked_arrays(arrays, prefix, cls.SAVED, {}))

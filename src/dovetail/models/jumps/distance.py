@@ -7,11 +7,13 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from dovetail.models.checks import check_shapes
+from dovetail.bitext.windows import LONGEST
+from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.options import Options, option
 from dovetail.registry import Registry
 
 FLOOR = 1e-6  # of the mean weight: no jump is impossible
+LEAST = FLOOR / 2  # a saved weight; those of nothing learned are one
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class JumpOptions(Options):
     """Where links go before any is seen, and how far jumps are told apart."""
 
     jumps: str = option("window", choices=jump_factors, help="the factor that says where the next link goes")
-    window: int = option(5, at_least=1, help="distances up to this are told apart, farther ones share one weight")
+    window: int = option(
+        5, at_least=1, at_most=LONGEST, help="distances up to this are told apart, farther ones share one weight"
+    )
 
     def uniform(self) -> tuple[JumpFactor, JumpFactor]:
         kind = jump_factors[self.jumps]
@@ -141,8 +145,14 @@ class WindowJumps:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> WindowJumps:
-        weights, start = arrays[""], arrays["_start"]
-        check_shapes((weights, np.float64, (2 * len(start) - 2,)), (start, np.float64, (len(start),)))
+        wanted = {
+            "_start": Array(np.float64, ("positions",), least=LEAST),
+            "": Array(np.float64, ("distances",), least=LEAST),
+        }
+        sizes: dict[str, int] = {}
+        start, weights = checked_arrays(arrays, "", wanted, sizes)
+        if sizes["positions"] < 3 or sizes["distances"] != 2 * sizes["positions"] - 2:
+            raise Unsound(" and first links do not have the same window")
         return cls(weights, start)
 
 
@@ -150,7 +160,10 @@ def saved_jumps(arrays: dict[str, np.ndarray], direction: str, kind: str = "wind
     """The jumps of one direction among a model's arrays."""
     prefix = f"jumps.{direction}"
     own = {name.removeprefix(prefix): values for name, values in arrays.items() if name.startswith(prefix)}
-    return jump_factors[kind].from_arrays(own)
+    try:
+        return jump_factors[kind].from_arrays(own)
+    except Unsound as error:  # which knows its arrays' names without the direction
+        raise Unsound(f"{prefix}{error}") from error
 
 
 def _ratio(counts: np.ndarray, bins: np.ndarray, old: np.ndarray) -> np.ndarray:

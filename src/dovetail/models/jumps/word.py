@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live.chain import jump_sums
 from dovetail.kernels.live.records import Bins, WordWeights
-from dovetail.models.checks import check_shapes
+from dovetail.models.checks import Array, checked_arrays
 from dovetail.models.lexicon.words import picked
 
 # Lower ends of the bins of |distance|: one by one up to 7, then wider.  Never pool all far jumps: it costs several
@@ -19,6 +20,7 @@ EDGES = (0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 19, 24, 32, 45)
 BINS = 2 * len(EDGES) - 1
 POSITIONS = 16  # first and last positions told apart
 FLOOR = 1e-5
+FARTHEST = 1e4  # from one, their mean, that a saved weight may be
 FAR = 1 << 30
 
 
@@ -48,6 +50,13 @@ class WordJumps:
     p(i | i', e) = w(e, bin(i - i')) / sum over i'' in the sentence.  A word with n observed moves trusts itself with
     n / (n + strength).  Without words of their own all rows are the same.
     """
+
+    SAVED: ClassVar = {
+        "weights": Array(np.float32, ("words", BINS), least=FLOOR / 2, most=FARTHEST),
+        "shared": Array(np.float32, (BINS,), least=FLOOR / 2, most=FARTHEST),
+        "start": Array(np.float64, (POSITIONS,), least=FLOOR / 2, most=FARTHEST),
+        "end": Array(np.float64, (POSITIONS,), least=FLOOR / 2, most=FARTHEST),
+    }
 
     weights: np.ndarray  # float32 (words, bins)
     shared: np.ndarray  # float32 (bins,): of all words together, for words never seen
@@ -116,16 +125,9 @@ class WordJumps:
         return {"weights": self.weights, "shared": self.shared, "start": self.start, "end": self.end}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray], words: int) -> WordJumps:
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> WordJumps:
         """The saved jumps of so many words, or ValueError."""
-        saved = cls(*(arrays[name] for name in ("weights", "shared", "start", "end")))
-        check_shapes(
-            (saved.weights, np.float32, (words, BINS)),
-            (saved.shared, np.float32, (BINS,)),
-            (saved.start, np.float64, (POSITIONS,)),
-            (saved.end, np.float64, (POSITIONS,)),
-        )
-        return saved
+        return cls(*checked_arrays(arrays, prefix, cls.SAVED, {"words": words}))
 
 
 def _normalised(moves: np.ndarray, exposure: np.ndarray) -> np.ndarray:

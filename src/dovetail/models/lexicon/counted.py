@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.live import cells as live_kernels
 from dovetail.kernels.live.records import Values
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
-from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
 from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
@@ -39,11 +39,19 @@ from dovetail.pool import Pool
 class FormPriors(Options):
     """How much the forms of words count."""
 
-    alpha: float = option(1e-4, at_least=1e-9, help="prior count of any pair of words")
-    head_stems: float = option(3.0, at_least=0.0, help="counts that a word takes from its stem of four first letters")
-    tail_stems: float = option(1.5, at_least=0.0, help="counts that a word takes from its stem of four last letters")
-    short_stems: float = option(1.0, at_least=0.0, help="counts that a word takes from its stem of three first letters")
-    middle_stems: float = option(1.0, at_least=0.0, help="counts that a word takes from its third to sixth letter")
+    alpha: float = option(1e-4, at_least=1e-9, at_most=1e6, help="prior count of any pair of words")
+    head_stems: float = option(
+        3.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four first letters"
+    )
+    tail_stems: float = option(
+        1.5, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four last letters"
+    )
+    short_stems: float = option(
+        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of three first letters"
+    )
+    middle_stems: float = option(
+        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its third to sixth letter"
+    )
     spelling: bool = option(True, help="whether likeness of spelling counts, as far as it is right in this text")
 
     @property
@@ -59,6 +67,17 @@ class CountedLexicon(Lexicon):
     `totals` are counts of links by source and by target word, `prior_weights` what spellings and further priors add to
     alpha times the number of words; `stem_weights` are A of each level, 0 for none, and `levels` those that are used.
     """
+
+    SAVED: ClassVar = {
+        "counts": Array(np.float64, ("slots",)),
+        "source_total": Array(np.float64, ("source",)),
+        "target_total": Array(np.float64, ("target",)),
+        "source_spelled": Array(np.float64, ("source",)),
+        "target_spelled": Array(np.float64, ("target",)),
+        "prior": Array(np.float32, (spelling_kernels.BINS,)),
+        "null_forward": Array(np.float32, ("target",), least=TINY, most=1.0),
+        "null_reverse": Array(np.float32, ("source",), least=TINY, most=1.0),
+    }
 
     slots: Slots
     counts: np.ndarray  # float64 (slots,)
@@ -289,42 +308,30 @@ class CountedLexicon(Lexicon):
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
     ) -> CountedLexicon:
-        slots, vocabularies = saved_slots(arrays, source, target), (source, target)
-        totals, weights = (
-            (arrays[f"lexicon.source_{name}"], arrays[f"lexicon.target_{name}"]) for name in ("total", "spelled")
+        (slots, sizes), vocabularies = saved_slots(arrays, source, target), (source, target)
+        counts, source_total, target_total, source_spelled, target_spelled, prior, null_forward, null_reverse = (
+            checked_arrays(arrays, "lexicon.", cls.SAVED, sizes)
         )
-        counts, prior, null_forward, null_reverse = (
-            arrays[f"lexicon.{name}"] for name in ("counts", "prior", "null_forward", "null_reverse")
-        )
-        check_shapes(
-            (counts, np.float64, (len(slots),)),
-            *(
-                (values[side], np.float64, (len(vocabularies[side]),))
-                for values in (totals, weights)
-                for side in (0, 1)
-            ),
-            (prior, np.float32, (spelling_kernels.BINS,)),
-            (null_forward, np.float32, (len(target),)),
-            (null_reverse, np.float32, (len(source),)),
-        )
-        stem_weights = tuple(settings["stems"])
+        check_totals("lexicon.counts", slots, (counts, counts), (source_total, target_total))
+        stem_weights = FormPriors(settings["alpha"], *settings["stems"]).stems
         levels = [
-            StemLevel.from_arrays(
-                {name: arrays[f"lexicon.stems{number}.{name}"] for name in StemLevel.SAVED}, vocabularies, number
-            )
+            StemLevel.from_arrays(arrays, f"lexicon.stems{number}.", vocabularies, number)
             for number in _used(stem_weights)
         ]
+        for level in levels:
+            if not np.isclose(level.counts.sum(), counts.sum(), rtol=1e-4, atol=1e-3):
+                raise Unsound("stems count other links than words do")
         return cls(
             slots,
             counts,
-            totals,
+            (source_total, target_total),
             Nulls(null_forward, null_reverse),
             vocabularies,
             (len(source), len(target)),
             stem_weights,
             levels,
             SpellingPrior(settings["alpha"], prior, np.empty(0, np.uint8)),
-            weights,
+            (source_spelled, target_spelled),
             saved_priors(settings.get("priors", ())),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from dovetail.bitext.shards import Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.records import Nulls
-from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.checks import Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.options import Options, option
@@ -24,8 +24,12 @@ REST = 1e-3  # of its count a pair keeps at least, whatever is taken away
 class DirichletOptions(Options):
     """The sparse prior, and what of the counts is believed."""
 
-    alpha: float = option(1e-4, at_least=1e-9, help="the symmetric Dirichlet's parameter for every pair of words")
-    discount: float = option(0.5, at_least=0.0, help="taken from the mean count of each pair of words in aligning")
+    alpha: float = option(
+        1e-4, at_least=1e-9, at_most=1e6, help="the symmetric Dirichlet's parameter for every pair of words"
+    )
+    discount: float = option(
+        0.5, at_least=0.0, at_most=1e6, help="taken from the mean count of each pair of words in aligning"
+    )
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,15 @@ class DirichletLexicon(Lexicon):
     `totals` are links by source word (forward) and by target word (reverse), `sizes` the numbers of words, V, of the
     text that was trained on.  `words` says, for a lexicon that was transferred, where its words were in the old one.
     """
+
+    SAVED: ClassVar = {
+        "counts": Array(np.float32, ("slots", 2)),
+        "source_total": Array(np.float64, ("source",)),
+        "target_total": Array(np.float64, ("target",)),
+        "null_forward": Array(np.float32, ("target",)),
+        "null_reverse": Array(np.float32, ("source",)),
+        "null_total": Array(np.float64, (2,)),
+    }
 
     slots: Slots
     counts: np.ndarray  # float32 (slots, 2)
@@ -122,19 +135,15 @@ class DirichletLexicon(Lexicon):
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
     ) -> DirichletLexicon:
-        slots = saved_slots(arrays, source, target)
-        counts, source_total, target_total, null_forward, null_reverse, null_total = (
-            arrays[f"lexicon.{name}"]
-            for name in ("counts", "source_total", "target_total", "null_forward", "null_reverse", "null_total")
+        slots, sizes = saved_slots(arrays, source, target)
+        counts, source_total, target_total, null_forward, null_reverse, null_total = checked_arrays(
+            arrays, "lexicon.", cls.SAVED, sizes
         )
-        check_shapes(
-            (counts, np.float32, (len(slots), 2)),
-            (source_total, np.float64, (len(source),)),
-            (target_total, np.float64, (len(target),)),
-            (null_forward, np.float32, (len(target),)),
-            (null_reverse, np.float32, (len(source),)),
-            (null_total, np.float64, (2,)),
-        )
+        check_totals("lexicon.counts", slots, (counts[:, 0], counts[:, 1]), (source_total, target_total))
+        if not np.allclose(null_total, [null_forward.sum(), null_reverse.sum()], rtol=1e-4, atol=1e-3):
+            raise Unsound("lexicon.null_total are not the sums of NULL's counts")
+        own = DirichletOptions(settings["alpha"], settings["discount"])
+        null = DirichletOptions(settings["null_alpha"])
         return cls(
             slots,
             counts,
@@ -142,6 +151,6 @@ class DirichletLexicon(Lexicon):
             (null_forward, null_reverse),
             (float(null_total[0]), float(null_total[1])),
             (len(source), len(target)),
-            LexiconPrior(settings["alpha"], settings["null_alpha"]),
-            settings["discount"],
+            LexiconPrior(own.alpha, null.alpha),
+            own.discount,
         )

@@ -13,7 +13,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as counted_kernels
 from dovetail.kernels.lexicon import stems as kernels
 from dovetail.kernels.text.cooccurrence import sort_by_word
-from dovetail.models.checks import check_rows, check_shapes
+from dovetail.models.checks import Array, check_rows, check_totals, checked_arrays
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.pool import Pool
 
@@ -27,7 +27,13 @@ class StemLevel:
     stem) for each word, by source and by target side.
     """
 
-    SAVED: ClassVar = ("starts", "partners", "counts", "source_total", "target_total")
+    SAVED: ClassVar = {
+        "starts": Array(np.int64, ("starts",)),
+        "partners": Array(np.int32, ("groups",)),
+        "counts": Array(np.float64, ("groups",)),
+        "source_total": Array(np.float64, ("source",)),
+        "target_total": Array(np.float64, ("target",)),
+    }
 
     stems: tuple[Stems, Stems]
     groups: Slots
@@ -92,22 +98,18 @@ class StemLevel:
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, np.ndarray], vocabularies: tuple[Vocabulary, Vocabulary], level: int
+        cls, arrays: dict[str, np.ndarray], prefix: str, vocabularies: tuple[Vocabulary, Vocabulary], level: int
     ) -> StemLevel:
         """The saved (compact) level, or ValueError for one whose arrays do not fit together."""
         source, target = (stems(vocabulary, level) for vocabulary in vocabularies)
-        starts, partners, counts, source_total, target_total = (arrays[name] for name in cls.SAVED)
-        check_shapes(
-            (starts, np.int64, (len(source) + 1,)),
-            (partners, np.int32, (len(partners),)),
-            (counts, np.float64, (len(partners),)),
-            (source_total, np.float64, (len(source),)),
-            (target_total, np.float64, (len(target),)),
-        )
-        check_rows(starts, partners, len(target))
+        sizes = {"starts": len(source) + 1, "source": len(source), "target": len(target)}
+        wanted = {**cls.SAVED, "partners": cls.SAVED["partners"]._replace(most=len(target) - 1)}
+        starts, partners, counts, *totals = checked_arrays(arrays, prefix, wanted, sizes)
+        check_rows(f"{prefix}starts and {prefix}partners", starts, partners)
         groups = Slots(starts, partners, len(target))
+        check_totals(f"{prefix}counts", groups, (counts, counts), (totals[0], totals[1]))
         shares = _all_shares(level, vocabularies)
-        return cls((source, target), groups, np.empty(0, np.int32), counts, (source_total, target_total), shares)
+        return cls((source, target), groups, np.empty(0, np.int32), counts, (totals[0], totals[1]), shares)
 
     def transfer(self, level: int, words: WordMap) -> StemLevel:
         """This (compact) level for the words of another text; stems it never saw become one more, without counts."""

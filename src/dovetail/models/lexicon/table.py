@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
-from dovetail.models.checks import check_shapes, saved_slots
+from dovetail.models.checks import TINY, Array, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts
 from dovetail.models.lexicon.words import WordMap
 from dovetail.options import Options, option
@@ -32,7 +32,9 @@ class Smoothing(Options):
     exp(digamma(count + a) - digamma(total + a n)) (Johnson 2007), which starves rare events.
     """
 
-    additive: float = option(0.0, at_least=0.0, help="added to every count of a pair of words that co-occur")
+    additive: float = option(
+        0.0, at_least=0.0, at_most=1e6, help="added to every count of a pair of words that co-occur"
+    )
     variational: bool = option(False, help="whether that is a Dirichlet prior, by variational Bayes")
 
 
@@ -77,6 +79,12 @@ class TableLexicon(Lexicon):
 
     What `priors` count of a pair is added to its expected links in every M-step.
     """
+
+    SAVED: ClassVar = {
+        "table": Array(np.float32, ("slots", 2), least=float(kernels.FLOOR), most=1.0 + 1e-4),
+        "null_forward": Array(np.float32, ("target",), least=TINY, most=1.0 + 1e-4),
+        "null_reverse": Array(np.float32, ("source",), least=TINY, most=1.0 + 1e-4),
+    }
 
     slots: Slots
     table: np.ndarray  # float32 (slots, 2)
@@ -138,15 +146,8 @@ class TableLexicon(Lexicon):
     def from_arrays(
         cls, arrays: dict[str, np.ndarray], source: Vocabulary, target: Vocabulary, settings: dict[str, Any]
     ) -> TableLexicon:
-        slots = saved_slots(arrays, source, target)
-        table, null_forward, null_reverse = (
-            arrays[f"lexicon.{name}"] for name in ("table", "null_forward", "null_reverse")
-        )
-        check_shapes(
-            (table, np.float32, (len(slots), 2)),
-            (null_forward, np.float32, (len(target),)),
-            (null_reverse, np.float32, (len(source),)),
-        )
+        slots, sizes = saved_slots(arrays, source, target)
+        table, null_forward, null_reverse = checked_arrays(arrays, "lexicon.", cls.SAVED, sizes)
         return cls(slots, table, Nulls(null_forward, null_reverse), Smoothing(**settings))
 
     def primed_by(self, other: Lexicon, words: WordMap, pool: Pool) -> TableLexicon:
