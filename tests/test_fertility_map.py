@@ -206,6 +206,33 @@ def test_each_word_used_exactly_once_is_an_assignment():
     assert sorted(result.alignment) == list(range(6))
 
 
+def word_by_word_potentials(rng, I, J, words=8):
+    """IBM Model 1 without deficiency, where words are repeated: the gain of a link is its own, and there are many ties."""
+    source, target = rng.integers(0, words, I), rng.integers(0, words, J)
+    table = np.log(rng.dirichlet(np.full(words, 0.3), words) + 1e-6)
+    emission = np.vstack([np.full(J, -math.log(words)), table[source][:, target]])
+    rates = np.log(rng.gamma(1.0, 1.0, words) + 1e-3)[source]
+    factorials = np.array([math.lgamma(c + 1) for c in range(J + 1)])
+    poisson = np.arange(J + 1) * rates[:, None] - np.exp(rates)[:, None] - factorials
+    null = np.arange(J + 1) * math.log(0.1 * I) - 0.1 * I - factorials
+    return emission, np.zeros((I + 1, I)), 0.0, poisson + factorials, null + factorials - factorials[-1]
+
+
+def test_what_can_be_chosen_word_by_word_is_always_certified():
+    rng = np.random.default_rng(5)
+    problems = [word_by_word_potentials(rng, int(rng.integers(1, 40)), int(rng.integers(1, 40))) for _ in range(40)]
+    assert all(fertility_map(*problem, iterations=1).certified for problem in problems)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_the_best_words_are_the_enumerated_optimum(seed, I, J):
+    problem = word_by_word_potentials(np.random.default_rng(seed), I, J, words=3)
+    result = fertility_map(*problem)
+    assert result.certified
+    assert is_optimal(result, problem, naive.best_alignment(*problem)[1])
+
+
 @pytest.mark.parametrize("method", ["exact", "subgradient"])
 def test_where_everything_is_forbidden_minus_infinity_is_certified(method):
     emission, transition, log_null, fertility, null = normal_potentials(np.random.default_rng(7), 3, 4)
