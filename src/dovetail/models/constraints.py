@@ -23,6 +23,7 @@ from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
 from dovetail.kernels.projection.records import ClassedSide
 from dovetail.models.bindings import Binding, Listed, listed
+from dovetail.models.constraint_values import check_number, check_words, checked_pairs
 from dovetail.registry import Registry
 
 Direction = Literal["forward", "reverse", "each", "mean"]
@@ -48,9 +49,8 @@ constraints: Registry[type[Any]] = Registry("constraint")
 def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
     """A registered constraint from what its `to_dict` gives; lists of pairs may come as lists of lists, as in JSON."""
     kind = constraints[name]
-    tuples = {key: [tuple(pair) for pair in value] if key == "pairs" else value for key, value in values.items()}
     try:
-        return kind(**tuples)
+        return kind(**values)
     except TypeError as error:
         raise InputError(f"the constraint {name} cannot be made of these values ({error})") from None
 
@@ -60,16 +60,25 @@ def read_constraints(path: str | PathLike[str]) -> list[Any]:
 
     [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}, {"name": "fertility", "default": 2}]
     """
+    remedy = 'Write [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}].'
     try:
-        entries = [dict(entry) for entry in json.loads("\n".join(read_lines(path)))]
-        named = [(str(entry.pop("name")), entry) for entry in entries]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(
-            f"not a list of constraints ({error})",
-            path=path,
-            remedy='Write [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}].',
-        ) from None
-    return [make_constraint(*entry) for entry in named]
+        entries = json.loads("\n".join(read_lines(path)))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not a list of constraints ({error})", path=path, remedy=remedy) from None
+    if not isinstance(entries, list):
+        raise InputError("not a list of constraints", path=path, remedy=remedy)
+    made = []
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise InputError(f"not a list of constraints (number {number} has no name)", path=path, remedy=remedy)
+        try:
+            made.append(make_constraint(entry["name"], {key: entry[key] for key in entry if key != "name"}))
+        except InputError as error:
+            problem = f"constraint {number}, {entry['name']}: {error.problem}"
+            raise InputError(problem, path=path, remedy=error.remedy) from None
+    return made
 
 
 @constraints.register("bijective", "each word is used at most once in expectation (section 3.3)")
@@ -120,9 +129,10 @@ class MaximumFertility:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        for bound in (*self.source.values(), *self.target.values(), 0.0 if self.default is None else self.default):
-            if not bound >= 0:
-                raise InputError(f"a fertility of at most {bound}", remedy="It must be 0 or more.")
+        check_words("source", self.source, float)
+        check_words("target", self.target, float)
+        if self.default is not None:
+            check_number("default", self.default)
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         pieces = shard.pieces
@@ -159,8 +169,8 @@ class Dictionary:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.at_least <= 1:
-            raise InputError(f"at_least is {self.at_least}", remedy="It must be more than 0 and at most 1.")
+        check_number("at_least", self.at_least, above=0, at_most=1)
+        object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         word = bitext.options.normaliser
@@ -206,8 +216,10 @@ class TagPairs:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        if not self.at_most >= 0:
-            raise InputError(f"at_most is {self.at_most}", remedy="It must be 0 or more.")
+        check_words("source_tags", self.source_tags, str)
+        check_words("target_tags", self.target_tags, str)
+        check_number("at_most", self.at_most)
+        object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         names = [sorted({*tags.values()}) for tags in (self.source_tags, self.target_tags)]
