@@ -54,7 +54,7 @@ def checked(entry: Field[Any], value: Any) -> Any:
         raise InputError(f"{entry.name} is {value!r}", remedy="It must be true or false.")
     if kind in (int, float):
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
-            raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a number, {limits(entry)}.")
+            raise InputError(f"{entry.name} is {value!r}", remedy=f"It must be a finite number, {limits(entry)}.")
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {value!r}", remedy="It must be a whole number.")
         value = kind(value)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
 from dovetail.decoding.bidirectional import BidirectionalMap, bidirectional_map, methods
-from dovetail.decoding.decoders import Decoder
+from dovetail.decoding.decoders import FORWARD, REVERSE, Decoder
 from dovetail.decoding.details import Details
 from dovetail.decoding.evidence import Evidence
 from dovetail.decoding.marking import mark_alignments
@@ -69,13 +70,26 @@ class _Piece:
         if not iterations and settings["method"] == "exact" and settings["time_limit"] is None:
             iterations = max(1, int(MOVES / self.moves))
         # where dual decomposition does not converge, the two directions stay apart: combining them comes later
-        return bidirectional_map(
+        found = bidirectional_map(
             chain_potentials(self.theta),
             chain_potentials(self.omega),
             iterations=iterations or None,
             combination="union",
             **settings,
         )
+        if found.score > -math.inf:
+            return found
+        # apart they have no score: the gap is that of the links which the agreement allows
+        score = self.repaired_score(settings, found.forward + 1, found.backward + 1)
+        return replace(found, score=score, bound=max(found.bound, score))
+
+    def repaired_score(self, settings: dict[str, Any], forward: np.ndarray, backward: np.ndarray) -> float:
+        """What the two are worth without the links that the agreement does not allow; states count from 1, 0 is NULL."""
+        agreement = _agreement(settings)
+        x, y = np.concatenate([[0], forward]), np.concatenate([[0], backward])
+        repair(agreement, x, y)
+        score = float(chain_score(self.theta, x) + chain_score(self.omega, y))
+        return score + penalties(agreement, x, y) + penalties(agreement, y, x)
 
     def unsearched(self, settings: dict[str, Any]) -> BidirectionalMap:
         """Each direction's best path without the links that the agreement does not allow; the paths' sum is the bound."""
@@ -83,9 +97,7 @@ class _Piece:
         x, y = (np.zeros(len(chain.emission) + 1, np.int64) for chain in (self.theta, self.omega))
         bound = float(chain_best(self.theta, x) + chain_best(self.omega, y))
         repair(agreement, x, y)
-        score = float(chain_score(self.theta, x) + chain_score(self.omega, y))
-        score += penalties(agreement, x, y)
-        score += penalties(agreement, y, x)
+        score = self.repaired_score(settings, x[1:], y[1:])
         return BidirectionalMap(x[1:] - 1, y[1:] - 1, score, max(bound, score), bound <= score, 0)
 
 
@@ -109,7 +121,9 @@ class Bidirectional(Decoder):
     `agreement` "full": both pick the same links; "adjacent": a link may also be answered by a neighbour, which costs
     `penalty` (the paper's alpha); "soft": a link that the other direction lacks costs `penalty`.  At most `iterations` and
     `seconds` go to a pair (0: no such limit; without either, about MOVES moves); then the best pair of alignments found is
-    taken, and the bound tells how far from the best it may be.
+    taken, and the bound tells how far from the best it may be.  Where dual decomposition does not converge, the two
+    directions are combined as for any decoder (unless `direction` is wanted alone), and the score is that of the links
+    that the agreement allows.
     """
 
     default_combination = "union"
@@ -123,7 +137,9 @@ class Bidirectional(Decoder):
         method: str = "exact",
         iterations: int = 0,
         seconds: float = 0.0,
+        direction: str | None = None,
     ) -> None:
+        self.direction = direction
         self.settings: dict[str, Any] = {
             "adjacency": penalty if agreement == "adjacent" else None,
             "disagreement": penalty if agreement == "soft" else None,
@@ -149,6 +165,7 @@ class Bidirectional(Decoder):
             chosen.bidirectional_method,
             chosen.bidirectional_iterations,
             chosen.bidirectional_seconds,
+            direction,
         )
 
     @property
@@ -175,6 +192,15 @@ class Bidirectional(Decoder):
         details["pruned"] *= _parts(evidence.shard)[block.first : block.last]
         self._found.add(details)
         mark_alignments(evidence, found, marks)
+        if self.settings["method"] == "dual-decomposition" and self.direction is None:
+            _settle(block, details["certified"], marks)
+
+
+def _settle(block: Block, certified: np.ndarray, marks: np.ndarray) -> None:
+    """Give both directions all links of proved pieces, so that combinations change the other ones only."""
+    for line in block.lines[certified]:
+        cells = slice(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J])
+        marks[cells][marks[cells] > 0] = FORWARD | REVERSE
 
 
 def _parts(shard: Shard) -> np.ndarray:
