@@ -315,7 +315,8 @@ def test_models_without_chains_are_refused_with_a_remedy():
 
 
 def test_the_options_name_what_there_is():
-    assert set(methods) == {"exact", "relaxation", "relaxation+constraints", "dual-decomposition", "integer"}
+    papers = {"relaxation", "relaxation+constraints", "chang2014", "dual-decomposition", "integer"}
+    assert set(methods) == {"exact", *papers}
     settings = Settings([BidirectionalOptions], {})
     assert Bidirectional.of(settings, None).settings == Bidirectional().settings
     for change, said in (

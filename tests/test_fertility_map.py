@@ -568,11 +568,48 @@ def test_rows_of_exactly_j_cells_are_the_best_enumerated(seed, I, J):
     cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
     cells[:, 0] = J
     picked = np.empty((J, I + 1), np.uint8)
-    value = best_rows(fertility, price, cells, picked)
+    value = best_rows(fertility, price, cells, picked, False)
     assert value == pytest.approx(naive.best_rows(fertility, price[0]))
     counts = picked.sum(axis=0)
     assert counts.sum() == J
     assert value == pytest.approx((price[0] * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_free_rows_are_the_best_enumerated_each_on_its_own(seed, I, J):
+    rng = np.random.default_rng(seed)
+    price, fertility = rng.normal(size=(1, J, I + 1)), rng.normal(size=(I + 1, J + 1))
+    cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
+    cells[:, 0] = J
+    picked = np.empty((J, I + 1), np.uint8)
+    value = best_rows(fertility, price, cells, picked, True)
+    best = [
+        max(
+            price[0, list(js), r].sum() + fertility[r, n]
+            for n in range(J + 1)
+            for js in itertools.combinations(range(J), n)
+        )
+        for r in range(I + 1)
+    ]
+    assert value == pytest.approx(sum(best))
+    counts = picked.sum(axis=0)
+    assert value == pytest.approx((price[0] * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+
+
+@pytest.mark.parametrize("method", ["quirk2013", "quirk2013-free"])
+def test_the_printed_algorithm_returns_its_last_alignment_with_a_valid_bound(method):
+    rng = np.random.default_rng(3)
+    problems = [trained_potentials(rng, 12, 14) for _ in range(20)]
+    for problem in problems:
+        best, found = fertility_map(*problem), fertility_map(*problem, method=method)
+        assert found.score <= best.score + 1e-9
+        assert found.bound >= best.score - 1e-9
+        assert found.certified == (found.bound <= found.score + 1e-9 * max(1, abs(found.score)))
+        assert found.score == pytest.approx(naive.score(found.alignment, *problem))
+    one = [fertility_map(*problem, method=method, iterations=1) for problem in problems]
+    other = [fertility_map(*problem, method=method, iterations=2) for problem in problems]
+    assert any(later.score < before.score for before, later in zip(one, other, strict=True))  # no memory of the best
 
 
 @settings(max_examples=60, deadline=None)

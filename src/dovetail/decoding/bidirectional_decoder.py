@@ -42,6 +42,11 @@ class BidirectionalOptions(Options):
         -1.0, at_most=0.0, help="added to the score for each link that is not answered"
     )
     bidirectional_method: str = option("exact", choices=methods, help="how the best pair of alignments is found")
+    bidirectional_null: str = option(
+        "keeps",
+        choices=("keeps", "forgets"),
+        help="whether NULL keeps the position of the last link, in expectation, or is as the start (the paper's way)",
+    )
     bidirectional_iterations: int = option(0, at_least=0, help="iterations at most on a pair (0: some seconds' worth)")
     bidirectional_seconds: float = option(
         0.0, at_least=0.0, help="seconds at most on a pair (0: no limit); answers then depend on speed"
@@ -52,7 +57,13 @@ class _Piece:
     """The chains of one piece: theta's over source words (our reverse direction), omega's over target words (forward)."""
 
     def __init__(
-        self, model: Model, moves: Callable[[int, np.ndarray], Moves], block: Block, work: Workspace, line: np.ndarray
+        self,
+        model: Model,
+        moves: Callable[[int, np.ndarray], Moves],
+        block: Block,
+        work: Workspace,
+        line: np.ndarray,
+        forgets: bool = False,
     ) -> None:
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         source = block.pieces.source_ids[line[SOURCE] : line[SOURCE] + I]
@@ -60,8 +71,8 @@ class _Piece:
         null, nulls = model.null, model.lexicon.nulls
         reverse = work.reverse[cell : cell + I * J].reshape(I, J)
         forward = np.ascontiguousarray(work.forward[cell : cell + I * J].reshape(I, J).T)
-        self.theta = HMMChain(reverse, nulls.reverse[source], null, *moves(1, target))
-        self.omega = HMMChain(forward, nulls.forward[target], null, *moves(0, source))
+        self.theta = HMMChain(reverse, nulls.reverse[source], null, *moves(1, target), forgets)
+        self.omega = HMMChain(forward, nulls.forward[target], null, *moves(0, source), forgets)
         self.moves = I * J * (I + J)
 
     def best(self, settings: dict[str, Any], iterations: int) -> BidirectionalMap:
@@ -101,9 +112,11 @@ class _Piece:
         return BidirectionalMap(x[1:] - 1, y[1:] - 1, score, max(bound, score), bound <= score, 0)
 
 
-def piece_potentials(model: Model, block: Block, work: Workspace, line: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def piece_potentials(
+    model: Model, block: Block, work: Workspace, line: np.ndarray, forgets: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """theta and omega of one piece for `bidirectional_map`, while the workspace holds translation probabilities."""
-    piece = _Piece(model, model.moves(block.longest), block, work, line)
+    piece = _Piece(model, model.moves(block.longest), block, work, line, forgets)
     return chain_potentials(piece.theta), chain_potentials(piece.omega)
 
 
@@ -138,8 +151,10 @@ class Bidirectional(Decoder):
         iterations: int = 0,
         seconds: float = 0.0,
         direction: str | None = None,
+        null: str = "keeps",
     ) -> None:
         self.direction = direction
+        self.forgets = null == "forgets"
         self.settings: dict[str, Any] = {
             "adjacency": penalty if agreement == "adjacent" else None,
             "disagreement": penalty if agreement == "soft" else None,
@@ -166,6 +181,7 @@ class Bidirectional(Decoder):
             chosen.bidirectional_iterations,
             chosen.bidirectional_seconds,
             direction,
+            chosen.bidirectional_null,
         )
 
     @property
@@ -182,7 +198,7 @@ class Bidirectional(Decoder):
         def task(first: int, last: int) -> None:
             for piece in range(first, last):
                 line = block.lines[piece]
-                result = _Piece(model, moves, block, work, line).best(self.settings, self.iterations)
+                result = _Piece(model, moves, block, work, line, self.forgets).best(self.settings, self.iterations)
                 found[0][line[COLUMN] : line[COLUMN] + line[LENGTH_J]] = result.backward
                 found[1][line[ROW] : line[ROW] + line[LENGTH_I]] = result.forward
                 for name, values in details.items():

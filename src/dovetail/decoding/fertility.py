@@ -169,7 +169,12 @@ def _best_words(problem: Problem, path: np.ndarray) -> tuple[float, float]:
     return alignment_score(problem, path, np.empty(len(fertility), np.int32)), float(bound)
 
 
-methods.add_later("subgradient", "dovetail.laboratory.fertility_subgradient:solve", "the paper's own 40 steps")
+for _name, _attribute, _description in (
+    ("subgradient", "solve", "40 steps of the paper's, and the best alignment that they meet"),
+    ("quirk2013", "solve_as_printed", "the paper's own 40 steps, and the last alignment"),
+    ("quirk2013-free", "solve_with_free_rows", "the same, rows taking as many words as they like"),
+):
+    methods.add_later(_name, f"dovetail.laboratory.fertility_subgradient:{_attribute}", _description)
 
 
 class _Proof:
