@@ -8,8 +8,9 @@ weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from os import PathLike
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -76,6 +77,8 @@ def read_constraints(path: str | PathLike[str]) -> list[Any]:
         try:
             made.append(make_constraint(entry["name"], {key: entry[key] for key in entry if key != "name"}))
         except InputError as error:
+            if error.path is not None:  # of a file that the constraint names
+                raise
             problem = f"constraint {number}, {entry['name']}: {error.problem}"
             raise InputError(problem, path=path, remedy=error.remedy) from None
     return made
@@ -278,6 +281,9 @@ class Limit:
 class PairConstraint:
     """Base of constraints that one writes pair by pair: name it, give it `limits`, register it if it should be saved.
 
+    `limits` may ask for the pair's number, too: a third argument.  Pairs count from 0 in the text that is aligned, so what
+    hangs on numbers should make sure of the words as well.
+
     >>> class NoFirstToLast(PairConstraint):
     ...     name = "no-first-to-last"
     ...     def limits(self, source, target):
@@ -288,8 +294,8 @@ class PairConstraint:
     precision: ClassVar[float] = 0.005
     slack: ClassVar[float] = 0.0
 
-    def limits(self, source: list[str], target: list[str]) -> Iterable[Limit]:
-        """The limits of one pair, given its words (normalised, as the vocabularies have them)."""
+    def limits(self, source: list[str], target: list[str], number: int) -> Iterable[Limit]:
+        """The limits of one pair, given its words (normalised, as the vocabularies have them) and its number."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -299,7 +305,7 @@ class PairConstraint:
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         bounds: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, int, float]] = []
-        pieces = shard.pieces
+        pieces, numbered = shard.pieces, _asks_for_the_number(self.limits)
         for p in range(len(pieces)):
             (i0, I), (j0, J) = (
                 (int(start), int(length))
@@ -311,7 +317,8 @@ class PairConstraint:
             source = [bitext.source.vocabulary[w] for w in shard.source_ids[i0 : i0 + I]]
             target = [bitext.target.vocabulary[w] for w in shard.target_ids[j0 : j0 + J]]
             number = 0
-            for limit in self.limits(source, target):
+            given = (source, target, bitext.first + int(pieces.pair[p])) if numbered else (source, target)
+            for limit in self.limits(*given):
                 for i, j in limit.links:
                     if not (0 <= i < I and 0 <= j < J):
                         raise InputError(
@@ -330,6 +337,15 @@ class PairConstraint:
         owner, values = np.array(bounds).reshape(-1, 2).T
         columns = np.array(entries).reshape(-1, 5)
         return Binding(lists=[listed(len(pieces), owner, values, columns[:, 0], columns[:, 1:4], columns[:, 4])])
+
+
+def _asks_for_the_number(limits: Callable[..., Any]) -> bool:
+    """Whether it takes a third argument."""
+    try:
+        signature(limits).bind([], [], 0)
+    except TypeError:
+        return False
+    return True
 
 
 _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -369,3 +385,10 @@ def _list_pairs(
     target = ClassedSide(shard.target_ids, pieces.target_start, pieces.target_length, target_class)
     bound_piece, number, piece, entries = kernels.list_pairs(source, target, keys, width, by_word)
     return listed(len(pieces), bound_piece, bound * number, piece, entries, np.full(len(entries), weight))
+
+
+constraints.add_later(
+    "tokens",
+    "dovetail.models.token_constraints:TokenPairs",
+    "links between tokens of certain tags or places in their trees (CoNLL-U)",
+)
