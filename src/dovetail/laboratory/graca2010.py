@@ -31,6 +31,7 @@ class ProjectedHMM(ConstrainedHMM):
     """The HMM whose best path, too, is that of the projected distribution q(z | x), not of the model (section 3.2)."""
 
     name = "graca2010"
+    kept = -1.0  # all multipliers are wanted, of what they made improbable too
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         """q is the HMM with other weights (equation 13): those of the translations, so the HMM's own search will do."""

@@ -86,11 +86,11 @@ class TokenPairs(PairConstraint):
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         normalise = bitext.options.normaliser
-        sides = {
-            side: [[(normalise(word), feature) for word, feature in sentence] for sentence in getattr(self, side)]
-            for side in ("source", "target")
-        }
-        return PairConstraint.bind(replace(self, **sides), bitext, shard)
+        sides: list[Any] = [self.source, self.target]  # no files any more
+        source, target = (
+            [[(normalise(word), feature) for word, feature in sentence] for sentence in side] for side in sides
+        )
+        return PairConstraint.bind(replace(self, source=source, target=target), bitext, shard)
 
     def limits(self, source: list[str], target: list[str], number: int) -> Iterator[Limit]:
         features = [self._features(side, words, number) for side, words in enumerate((source, target))]
