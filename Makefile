@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -29,6 +29,10 @@ docs: $(VENV)/ready-test
 # What every recipe writes with every decoder, against the record in tests/data; the demo's part is in the test suite, too.
 same-bytes: $(VENV)/ready-test
 	$(BIN)/python tests/same_bytes.py
+
+# The papers' tables on our texts, into build/papers; a run that was interrupted goes on.  PAPERS="--size 1000" for less.
+papers: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.papers --out build/papers $(PAPERS)
 
 # Altered models of every recipe must be refused or harmless; `make fuzz CASES=5000 SEED=7` tries more, and others.
 CASES ?= 500

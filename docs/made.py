@@ -24,7 +24,7 @@ from dovetail.cli import dovetail as program
 from dovetail.cli.options import Names
 from dovetail.decoding.decoders import decoders
 from dovetail.options import limits
-from dovetail.recipes import PRESETS, find_recipe, recipes
+from dovetail.recipes import PRESETS, find_recipe, paper_recipes, recipes
 from dovetail.registry import Registry
 
 HERE = Path(__file__).resolve().parent
@@ -35,6 +35,7 @@ KINDS = {
     "bitext format": "Input formats: `--input-format`",
     "tokenizer": "Tokenizers: `--tokenizer`",
     "recipe": "Recipes: `--recipe`",
+    "paper's recipe": "The papers' own systems: `--recipe`",
     "model": "Models: what is an alignment worth?",
     "lexicon prior": "Priors on the lexicon: `--option priors=NAME`",
     "jump factor": "Jumps: `--option jumps=NAME`",
@@ -62,6 +63,7 @@ NAMES = {
         "MaximumFertility",
         "Dictionary",
         "TagPairs",
+        "TokenPairs",
         "PairConstraint",
         "Limit",
         "constraints",
@@ -106,10 +108,11 @@ def presets(arguments: Sequence[str] = ()) -> str:
 
 
 def _recipes(arguments: Sequence[str] = ()) -> str:
-    """All recipes, each with the page that tells of it."""
+    """All recipes (or, with the word "papers", those of papers), each with the page that tells of it."""
     rows = []
-    for name, recipe in recipes.items():
-        kin = [other for other in recipes if recipes[other].training == recipe.training]
+    chosen = paper_recipes if "papers" in arguments else recipes
+    for name, recipe in chosen.items():
+        kin = [other for other in chosen if chosen[other].training == recipe.training]
         page = next(filter(None, map(recipe_page, [name, *kin])), None)
         link = f"[{_title(page)}](/recipes/{page.name})" if page else ""
         decoder = recipe.decoder if recipe.combine is None else f"{recipe.decoder}, {recipe.combine}"

@@ -22,22 +22,28 @@ def counts_of(alignment, I):
 
 
 def fertility_joint(alignment, I, fertility, null_mean):
-    """product over i of p(count_i | e_i), times Poisson(NULL's; I lambda_0); `fertility(i, count)` is p(count | e_i)."""
+    """product over i of p(count_i | e_i), times Poisson(NULL's; I lambda_0), unless that is None.
+
+    `fertility(i, count)` is p(count | e_i).
+    """
     counts, nulls = counts_of(alignment, I)
-    p = poisson(nulls, I * null_mean)
+    p = 1.0 if null_mean is None else poisson(nulls, I * null_mean)
     for i, count in enumerate(counts):
         p *= fertility(i, count)
     return p
 
 
-def ibm1_joint(alignment, emission, null_emission, fertility, null_mean, deficient=True):
-    """Equation 1 with one NULL; or, without the deficiency, product of counts! / J! in place of 1 / (I + 1)^J."""
+def ibm1_joint(alignment, emission, null_emission, fertility, null_mean, deficient=True, empty_words=False):
+    """Equation 1 with one NULL, or I + 1 that are not told apart; or, without the deficiency, product of counts! / J! in
+    place of 1 / (I + 1)^J."""
     I = emission.shape[0]
     p = fertility_joint(alignment, I, fertility, null_mean)
     for j, i in enumerate(alignment):
         p *= null_emission[j] if i == naive.NULL else emission[i, j]
     if deficient:
-        return p / (I + 1) ** len(alignment)
+        positions = 2 * I + 1 if empty_words else I + 1
+        nulls = counts_of(alignment, I)[1]
+        return p * ((I + 1) ** nulls if empty_words else 1) / positions ** len(alignment)
     counts, nulls = counts_of(alignment, I)
     for count in (*counts, nulls):
         p *= math.factorial(count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from importlib.resources import files
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 import naive_bidirectional as naive
 from dovetail import Aligner, Bitext, write_alignments
+from dovetail.alignments.certificates import certificate_summary
 from dovetail.bitext.windows import cut
 from dovetail.cli import dovetail
 from dovetail.decoding import bidirectional_decoder
@@ -269,6 +271,36 @@ def test_no_method_of_the_papers_certifies_less_than_the_best(trained, method):
     restored(aligner)
 
 
+def test_combinations_change_only_what_dual_decomposition_did_not_settle(trained):
+    aligner = trained("hmm")
+    options = {"method": "dual-decomposition", "agreement": "adjacent", "penalty": -0.1, "iterations": 40}
+    union, both = (decoded(aligner, combine=name, **options) for name in ("union", "intersection"))
+    proved = union.details["certified"]
+    assert proved.any()
+    assert not proved.all()
+    assert all(union[n].links == both[n].links for n in np.flatnonzero(proved))
+    assert any(union[n].links != both[n].links for n in np.flatnonzero(~proved))
+    alone = [decoded(aligner, combine=name, **options) for name in ("forward", "reverse")]
+    assert any(one[n].links != union[n].links for one in alone for n in np.flatnonzero(proved))  # one direction alone
+    for n in range(len(union)):
+        assert set(alone[0][n].links) | set(alone[1][n].links) == set(union[n].links)
+    restored(aligner)
+
+
+def test_what_did_not_converge_has_a_gap_that_the_summary_tells(trained):
+    aligner = trained("hmm")
+    best = restored(aligner).details["score"]
+    result = decoded(aligner, method="dual-decomposition", iterations=3)
+    found = result.details
+    assert not found["certified"].all()
+    assert np.isfinite(found["score"]).all()
+    assert (found["score"] <= best + 1e-8).all()
+    assert (found["bound"] >= best - 1e-8).all()
+    gap = (found["bound"] - found["score"])[~found["certified"]].mean()
+    assert f"mean gap of the rest {gap:.3g}" in certificate_summary(result, 1.0)
+    restored(aligner)
+
+
 def test_the_share_pruned_of_a_pair_in_pieces_is_a_mean():
     offsets = np.array([0, 1000, 1004]), np.array([0, 900, 905])
     pieces = cut(*offsets, longest=300)
@@ -283,13 +315,15 @@ def test_models_without_chains_are_refused_with_a_remedy():
 
 
 def test_the_options_name_what_there_is():
-    assert set(methods) == {"exact", "relaxation", "relaxation+constraints", "dual-decomposition", "integer"}
+    papers = {"relaxation", "relaxation+constraints", "chang2014", "dual-decomposition", "integer"}
+    assert set(methods) == {"exact", *papers}
     settings = Settings([BidirectionalOptions], {})
     assert Bidirectional.of(settings, None).settings == Bidirectional().settings
     for change, said in (
         ({"bidirectional_method": "magic"}, "'magic'.*relaxation"),
         ({"bidirectional_agreement": "some"}, "'some'.*adjacent"),
-        ({"bidirectional_penalty": 0.5}, "bidirectional_penalty is 0.5"),
+        ({"bidirectional_penalty": 0.5}, "bidirectional_penalty is 0.5. It must be at most 0"),
+        ({"bidirectional_penalty": -math.inf}, "bidirectional_penalty is -inf. It must be a finite number, at most 0"),
         ({"bidirectional_iterations": -1}, "bidirectional_iterations is -1"),
         ({"bidirectional_seconds": -1.0}, "bidirectional_seconds is -1"),
     ):

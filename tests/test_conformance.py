@@ -18,7 +18,7 @@ from dovetail import Aligner, Bitext, InputError, write_alignments
 from dovetail.alignments.combine import combiners
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import decoders
-from dovetail.recipes import recipes
+from dovetail.recipes import find_recipe, paper_recipes, recipes
 
 DATA = files("dovetail") / "data"
 DEMO = [
@@ -86,7 +86,7 @@ def check(result, bitext):
         assert all(0 <= p <= 1 for p in alignment.probabilities)  # which NaN is not
 
 
-@pytest.fixture(scope="module", params=list(recipes))
+@pytest.fixture(scope="module", params=[*recipes, *paper_recipes])
 def recipe(request):
     return request.param
 
@@ -304,7 +304,8 @@ def test_every_decoder_and_combination_works_or_is_refused(model, recipe):
         check(results[0], NEW)
         assert len(results[1]) == 0
         worked.add((decoder, combine))
-    assert (recipes[recipe].decoder, recipes[recipe].combine) in worked
+    own = find_recipe(recipe)
+    assert (own.decoder, own.combine) in worked
 
 
 def test_every_pair_has_every_detail(trained):

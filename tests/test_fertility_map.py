@@ -206,6 +206,33 @@ def test_each_word_used_exactly_once_is_an_assignment():
     assert sorted(result.alignment) == list(range(6))
 
 
+def word_by_word_potentials(rng, I, J, words=8):
+    """IBM Model 1 without deficiency, where words are repeated: the gain of a link is its own, and there are many ties."""
+    source, target = rng.integers(0, words, I), rng.integers(0, words, J)
+    table = np.log(rng.dirichlet(np.full(words, 0.3), words) + 1e-6)
+    emission = np.vstack([np.full(J, -math.log(words)), table[source][:, target]])
+    rates = np.log(rng.gamma(1.0, 1.0, words) + 1e-3)[source]
+    factorials = np.array([math.lgamma(c + 1) for c in range(J + 1)])
+    poisson = np.arange(J + 1) * rates[:, None] - np.exp(rates)[:, None] - factorials
+    null = np.arange(J + 1) * math.log(0.1 * I) - 0.1 * I - factorials
+    return emission, np.zeros((I + 1, I)), 0.0, poisson + factorials, null + factorials - factorials[-1]
+
+
+def test_what_can_be_chosen_word_by_word_is_always_certified():
+    rng = np.random.default_rng(5)
+    problems = [word_by_word_potentials(rng, int(rng.integers(1, 40)), int(rng.integers(1, 40))) for _ in range(40)]
+    assert all(fertility_map(*problem, iterations=1).certified for problem in problems)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_the_best_words_are_the_enumerated_optimum(seed, I, J):
+    problem = word_by_word_potentials(np.random.default_rng(seed), I, J, words=3)
+    result = fertility_map(*problem)
+    assert result.certified
+    assert is_optimal(result, problem, naive.best_alignment(*problem)[1])
+
+
 @pytest.mark.parametrize("method", ["exact", "subgradient"])
 def test_where_everything_is_forbidden_minus_infinity_is_certified(method):
     emission, transition, log_null, fertility, null = normal_potentials(np.random.default_rng(7), 3, 4)
@@ -541,11 +568,48 @@ def test_rows_of_exactly_j_cells_are_the_best_enumerated(seed, I, J):
     cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
     cells[:, 0] = J
     picked = np.empty((J, I + 1), np.uint8)
-    value = best_rows(fertility, price, cells, picked)
+    value = best_rows(fertility, price, cells, picked, False)
     assert value == pytest.approx(naive.best_rows(fertility, price[0]))
     counts = picked.sum(axis=0)
     assert counts.sum() == J
     assert value == pytest.approx((price[0] * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.integers(1, 4))
+def test_free_rows_are_the_best_enumerated_each_on_its_own(seed, I, J):
+    rng = np.random.default_rng(seed)
+    price, fertility = rng.normal(size=(1, J, I + 1)), rng.normal(size=(I + 1, J + 1))
+    cells = np.tile(np.arange(-1, J, dtype=np.int32), (I + 1, 1))
+    cells[:, 0] = J
+    picked = np.empty((J, I + 1), np.uint8)
+    value = best_rows(fertility, price, cells, picked, True)
+    best = [
+        max(
+            price[0, list(js), r].sum() + fertility[r, n]
+            for n in range(J + 1)
+            for js in itertools.combinations(range(J), n)
+        )
+        for r in range(I + 1)
+    ]
+    assert value == pytest.approx(sum(best))
+    counts = picked.sum(axis=0)
+    assert value == pytest.approx((price[0] * picked).sum() + sum(fertility[r, c] for r, c in enumerate(counts)))
+
+
+@pytest.mark.parametrize("method", ["quirk2013", "quirk2013-free"])
+def test_the_printed_algorithm_returns_its_last_alignment_with_a_valid_bound(method):
+    rng = np.random.default_rng(3)
+    problems = [trained_potentials(rng, 12, 14) for _ in range(20)]
+    for problem in problems:
+        best, found = fertility_map(*problem), fertility_map(*problem, method=method)
+        assert found.score <= best.score + 1e-9
+        assert found.bound >= best.score - 1e-9
+        assert found.certified == (found.bound <= found.score + 1e-9 * max(1, abs(found.score)))
+        assert found.score == pytest.approx(naive.score(found.alignment, *problem))
+    one = [fertility_map(*problem, method=method, iterations=1) for problem in problems]
+    other = [fertility_map(*problem, method=method, iterations=2) for problem in problems]
+    assert any(later.score < before.score for before, later in zip(one, other, strict=True))  # no memory of the best
 
 
 @settings(max_examples=60, deadline=None)

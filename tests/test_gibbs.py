@@ -26,7 +26,7 @@ from dovetail.pool import Pool
 from test_models import POOL, cells_of, entries, random_jumps, random_lexicon, weight_functions
 
 KINDS = ["poisson", "categorical", "features"]
-MODELS = ["hmm", "ibm1", "ibm1-not-deficient"]
+MODELS = ["hmm", "hmm-null-uncounted", "ibm1", "ibm1-not-deficient", "ibm1-empty-words", "ibm1-plain-null"]
 
 
 def random_fertility(kind, words, seed):
@@ -49,9 +49,16 @@ def random_model(name, kind, shard, seed):
         random_fertility(kind, shard.slots.n_sources, seed),
         random_fertility(kind, shard.slots.n_targets, seed + 1),
     )
-    if name == "hmm":
-        return FertilityHMM(lexicon, (random_jumps(seed), random_jumps(seed + 1)), 0.3, fertility=fertility)
-    return FertilityIBM1(lexicon, fertility=fertility, deficient=name == "ibm1")
+    if name.startswith("hmm"):
+        jumps = random_jumps(seed), random_jumps(seed + 1)
+        return FertilityHMM(lexicon, jumps, 0.3, fertility=fertility, null_counts=name == "hmm")
+    return FertilityIBM1(
+        lexicon,
+        fertility=fertility,
+        deficient=name not in ("ibm1-not-deficient", "ibm1-plain-null"),
+        null_counts=name != "ibm1-plain-null",
+        empty_words=name == "ibm1-empty-words",
+    )
 
 
 def probability(fertility, word):
@@ -69,7 +76,8 @@ def joints(model, source, target):
     for direction, (emission, words) in enumerate(((forward, source), (reverse.T, target))):
         fertility = model.fertility[direction]
         by_word = [probability(fertility, word) for word in words]
-        common = (lambda i, count, by_word=by_word: by_word[i](count)), fertility.null
+        null_mean = fertility.null if model.null_counts else None
+        common = (lambda i, count, by_word=by_word: by_word[i](count)), null_mean
         if isinstance(model, FertilityHMM):
             weights = weight_functions(model.jumps[direction])
             result.append(
@@ -79,7 +87,9 @@ def joints(model, source, target):
             )
         else:
             result.append(
-                lambda a, e=emission, n=nulls[direction], c=common: slow.ibm1_joint(a, e, n, *c, model.deficient)
+                lambda a, e=emission, n=nulls[direction], c=common: slow.ibm1_joint(
+                    a, e, n, *c, model.deficient, model.empty_words
+                )
             )
     return result
 
@@ -225,7 +235,7 @@ def test_draws_from_several_octets_are_in_proportion_to_the_weights_and_never_im
         (weights, 1.0),
         (null, 0.0),
         records.Jumps((ones, ones), (ones[:J], ones[:J]), 1.0, 1.0, False),
-        records.Fertility((one, one), (np.zeros(1), np.zeros(1)), (0.0, 0.0), False, True),
+        records.Fertility((one, one), (np.zeros(1), np.zeros(1)), (0.0, 0.0), False, True, True, False),
         (one, one),
         (np.zeros(J, np.int64), np.zeros(I, np.int64)),
     )
@@ -265,7 +275,10 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
     sampler = sampler_for(
         shapes,
         (matrices[0].T, matrices[1]),
-        [moves.p0 / moves.p1 * f.null * I * n for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)],
+        [
+            moves.p0 / moves.p1 * (f.null * I if model.null_counts else 1.0) * (I + 1 if model.empty_words else 1) * n
+            for f, (I, _), n in zip(model.fertility, shapes, nulls, strict=True)
+        ],
         moves,
         records.Fertility(
             (forward.ratios, reverse.ratios),
@@ -273,6 +286,8 @@ def test_a_candidates_weight_is_in_proportion_to_the_joint(name, source, target,
             (forward.null, reverse.null),
             forward.falling,
             model.deficient,
+            model.null_counts,
+            model.empty_words,
         ),
         [f.ratios[list(words)] for f, words in zip(model.fertility, (source, target), strict=True)],
         alignments,

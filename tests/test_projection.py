@@ -399,6 +399,20 @@ def test_the_command_line_takes_constraints_of_the_users_own(tmp_path, capsys, m
         ('[{"name": "dictionry", "pairs": []}]', "dictionry"),
         ("{", "not a list of constraints"),
         ('[{"pairs": []}]', "not a list of constraints"),
+        ('{"name": "bijective"}', "not a list of constraints"),
+        ('[{"name": "fertility", "source": "x"}]', "rules.json: constraint 1, fertility: source is 'x'"),
+        ('[{"name": "fertility", "source": {"the": "one"}}]', "source['the'] is 'one'"),
+        ('[{"name": "fertility", "default": true}]', "default is True"),
+        (
+            '[{"name": "bijective"}, {"name": "dictionary", "pairs": ["ab"]}]',
+            "constraint 2, dictionary: pairs has 'ab'",
+        ),
+        ('[{"name": "dictionary", "pairs": [["house", 3]]}]', "['house', 3], which is not a pair of words"),
+        ('[{"name": "dictionary", "pairs": [["a", "b", "c"]]}]', "['a', 'b', 'c'], which is not a pair of words"),
+        ('[{"name": "dictionary", "pairs": "ab"}]', "pairs is 'ab'"),
+        ('[{"name": "dictionary", "pairs": [], "at_least": 0}]', "at_least is 0"),
+        ('[{"name": "tags", "source_tags": ["x"], "target_tags": {}, "pairs": []}]', "source_tags is ['x']"),
+        ('[{"name": "tags", "source_tags": {"x": 1}, "target_tags": {}, "pairs": []}]', "source_tags maps 'x' to 1"),
     ):
         (tmp_path / "rules.json").write_text(text)
         monkeypatch.setattr("sys.argv", ["dovetail", *command])

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     )
     from dovetail.models.jumps.distance import jump_factors
     from dovetail.models.lexicon.lexicon import lexicon_priors
+    from dovetail.models.token_constraints import TokenPairs
     from dovetail.recipes import Recipe
     from dovetail.report.plots import plot_curve, plot_matrix
     from dovetail.serve.client import Client
@@ -56,6 +57,7 @@ _HOMES = {
     "Symmetric": "dovetail.models.constraints",
     "TagPairs": "dovetail.models.constraints",
     "TextOptions": "dovetail.bitext.corpus",
+    "TokenPairs": "dovetail.models.token_constraints",
     "alignment_formats": "dovetail.alignments.formats",
     "combiners": "dovetail.alignments.combine",
     "compare": "dovetail.evaluation.comparison",
@@ -92,6 +94,7 @@ __all__ = [
     "Symmetric",
     "TagPairs",
     "TextOptions",
+    "TokenPairs",
     "alignment_formats",
     "combiners",
     "compare",

@@ -10,6 +10,7 @@ from typing import Any
 from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.decoding.tempering import Tempering
 from dovetail.errors import InputError
+from dovetail.laboratory.papers import PAPERS
 from dovetail.models.registry import models
 from dovetail.options import Options, Settings
 from dovetail.registry import Registry
@@ -101,7 +102,8 @@ class Recipe:
 
 def _every_name() -> set[str]:
     """Names of all options that any recipe takes with any decoder."""
-    return {entry.name for recipe in recipes.values() for owner in _owners(recipe) for entry in fields(owner)}
+    every = [*recipes.values(), *paper_recipes.values()]
+    return {entry.name for recipe in every for owner in _owners(recipe) for entry in fields(owner)}
 
 
 def _owners(recipe: Recipe) -> list[type[Options]]:
@@ -112,7 +114,12 @@ def _owners(recipe: Recipe) -> list[type[Options]]:
 def _refused(name: str, recipe: Recipe, trained: bool) -> InputError:
     """Why the recipe does not take an option, and who would."""
     takers = [f"the decoder {other}" for other in decoders if _has(decoders[other].options, name)]
-    takers += [f"the recipe {other}" for other, one in recipes.items() if _has(one.owners, name)]
+    takers += [
+        f"the recipe {other}"
+        for table in (recipes, paper_recipes)
+        for other, one in table.items()
+        if _has(one.owners, name)
+    ]
     if trained and _has(recipe.owners, name):
         return InputError(
             f"{name} is an option of training, and this model is trained", remedy="Train again to change it."
@@ -130,6 +137,9 @@ def _has(owners: tuple[type[Options], ...], name: str) -> bool:
 
 
 recipes: Registry[Recipe] = Registry("recipe")
+paper_recipes: Registry[Recipe] = Registry("paper's recipe")  # exactly as printed, from the laboratory
+for _paper, _about in PAPERS.items():
+    paper_recipes.add(_paper, Recipe(_paper, *_about), _about.description)
 
 
 def _recipe(name: str, description: str, model: str, training: str, **values: Any) -> None:
@@ -256,5 +266,6 @@ PRESETS = {"default": "joint", "fast": "joint-fast", "best": "joint-best"}
 
 
 def find_recipe(name: str) -> Recipe:
-    """A recipe by its name or a preset's."""
-    return recipes[PRESETS.get(name, name)]
+    """A recipe by its name or a preset's; ours, or a paper's."""
+    name = PRESETS.get(name, name)
+    return paper_recipes[name] if name not in recipes and name in paper_recipes else recipes[name]

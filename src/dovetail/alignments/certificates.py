@@ -13,7 +13,7 @@ def certificate_summary(alignments: Alignments, seconds: float) -> str | None:
         return None
     certified = np.asarray(alignments.details["certified"], bool)
     gap = np.asarray(alignments.details["bound"])[~certified] - np.asarray(alignments.details["score"])[~certified]
-    gap = gap[np.isfinite(gap)]  # a combination of what did not converge may have no score
+    gap = gap[np.isfinite(gap)]  # where every pair is forbidden there is no score
     rest = f", mean gap of the rest {gap.mean():.3g}" if len(gap) else ""
     work = f"; {_work(alignments)}" if "pruned" in alignments.details else ""
     proved = f"{certified.mean():.2%} proved optimal ({certified.sum():,} of {len(certified):,})"

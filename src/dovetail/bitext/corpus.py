@@ -228,10 +228,11 @@ def _packer(options: TextOptions, raw: bool, keep_text: bool) -> _Packer | _Line
 class Bitext:
     """Sentence pairs, packed.  `read_bitext` and `from_pairs` make one."""
 
-    def __init__(self, source: Side, target: Side, options: TextOptions) -> None:
+    def __init__(self, source: Side, target: Side, options: TextOptions, first: int = 0) -> None:
         self.source = source
         self.target = target
         self.options = options
+        self.first = first  # the number of its first pair, in the text that it is a part of
 
     @classmethod
     def from_pairs(
@@ -298,7 +299,7 @@ class Bitext:
         for side in (self.source, self.target):
             low, high = side.offsets[first], side.offsets[last]
             sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
-        return Bitext(sides[0], sides[1], self.options)
+        return Bitext(sides[0], sides[1], self.options, self.first + first)
 
     def __repr__(self) -> str:
         return (

@@ -94,9 +94,9 @@ def plugins(command: F) -> F:
 
 
 def recipe_names() -> list[str]:
-    from dovetail.recipes import PRESETS, recipes
+    from dovetail.recipes import PRESETS, paper_recipes, recipes
 
-    return [*PRESETS, *recipes]
+    return [*PRESETS, *recipes, *paper_recipes]
 
 
 def decoder_names() -> list[str]:

@@ -39,12 +39,13 @@ def _all() -> dict[str, dict[str, str]]:
     from dovetail.bitext.readers import bitext_formats
     from dovetail.bitext.tokenize import tokenizers
     from dovetail.decoding.decoders import decoders
-    from dovetail.recipes import PRESETS
+    from dovetail.recipes import PRESETS, paper_recipes
     from dovetail.recipes import recipes as known
 
     return {
         "presets": {name: f"the recipe {recipe}" for name, recipe in PRESETS.items()},
         "recipes": known.descriptions,
+        "the papers' own systems, as printed": paper_recipes.descriptions,
         "decoders": decoders.descriptions,
         "combinations": {"soft-union": "mean of the two directions' posteriors", **combiners.descriptions},
         "output formats": alignment_formats.descriptions,

@@ -23,6 +23,7 @@ for _name, _where, _description in (
         "laboratory.relaxation:solve_with_constraints",
         "the same with pruning and violated constraints put back (sections 5 and 6)",
     ),
+    ("chang2014", "laboratory.relaxation:solve_as_printed", "the same to the letter: multipliers from 0"),
     (
         "dual-decomposition",
         "laboratory.dual_decomposition:solve",

@@ -11,7 +11,7 @@ from dovetail.bitext.shards import Block
 from dovetail.decoding.decoders import Decoder
 from dovetail.decoding.details import Details
 from dovetail.decoding.evidence import Evidence
-from dovetail.decoding.fertility import fertility_map
+from dovetail.decoding.fertility import fertility_map, methods
 from dovetail.decoding.marking import mark_alignments
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
 from dovetail.models.model import Alignments, Model, Potentials
@@ -25,6 +25,7 @@ MOVES = 5_000_000_000  # looked at for a sentence in one direction: some seconds
 class ExactOptions(Options):
     """How long a proof is looked for, on each sentence in each direction."""
 
+    exact_method: str = option("exact", choices=methods, help="how the best alignment is looked for")
     exact_iterations: int = option(1000, at_least=0, help="dual iterations at most (0: some seconds' worth)")
     exact_seconds: float = option(0.0, at_least=0.0, help="seconds at most (0: no limit); answers then depend on speed")
 
@@ -65,7 +66,7 @@ class ExactFertility(Decoder):
     @classmethod
     def of(cls, settings: Settings, direction: str | None) -> ExactFertility:
         limits = settings.of(ExactOptions)
-        return cls(limits.exact_iterations, limits.exact_seconds, direction=direction)
+        return cls(limits.exact_iterations, limits.exact_seconds, limits.exact_method, direction)
 
     @property
     def details(self) -> dict[str, np.ndarray]:

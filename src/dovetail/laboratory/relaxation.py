@@ -53,6 +53,15 @@ def solve_with_constraints(problem: Problem, budget: Budget) -> BidirectionalMap
     return search.result()
 
 
+def solve_as_printed(problem: Problem, budget: Budget) -> BidirectionalMap:
+    """The paper's CONS to the letter: multipliers from 0, and steps that go on shrinking when constraints are put back."""
+    search = _Relaxation(problem, from_zero=True)
+    iterations = budget.iterations or 2 * ITERATIONS
+    search.descend(budget, iterations - iterations // 2, pruning=True)
+    search.descend(budget, iterations // 2, pruning=True, constrained=True)
+    return search.result()
+
+
 class Step(NamedTuple):
     """Where a descent stands: the lowest bound, the best score by the greedy search and by the intersection of the two
     alignments alone, and the fraction of the lattice that is left."""
@@ -63,9 +72,9 @@ class Step(NamedTuple):
     left: float
 
 
-def trace_relaxation(problem: Problem, iterations: int = ITERATIONS) -> list[Step]:
+def trace_relaxation(problem: Problem, iterations: int = ITERATIONS, from_zero: bool = False) -> list[Step]:
     """The relaxation with pruning, iteration by iteration until it has its proof: Figure 7."""
-    search = _Relaxation(problem)
+    search = _Relaxation(problem, from_zero)
     steps: list[Step] = []
 
     def watch() -> None:
@@ -79,9 +88,12 @@ def trace_relaxation(problem: Problem, iterations: int = ITERATIONS) -> list[Ste
 
 
 class _Relaxation:
-    """Multipliers, the states still alive, the best pair and the best bound so far."""
+    """Multipliers, the states still alive, the best pair and the best bound so far.
 
-    def __init__(self, problem: Problem) -> None:
+    `from_zero`: as the paper has it, and without what was found to help it.
+    """
+
+    def __init__(self, problem: Problem, from_zero: bool = False) -> None:
         if problem.agreement.kind == DISAGREEMENT:
             raise InputError(
                 "the paper's relaxation has no penalty for disagreement",
@@ -89,7 +101,8 @@ class _Relaxation:
             )
         self.problem = problem
         I, J = len(problem.theta), len(problem.omega)
-        self.multipliers = _first_multipliers(problem.omega)
+        self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
+        self.lively = ITERATIONS if from_zero else LIVELY
         self.prices = ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
         self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
@@ -166,7 +179,7 @@ class _Relaxation:
                 self.own[i, j] = 1 << self.constraints
                 self.constraints += 1
         self.violated[:] = 0
-        self.misses = min(self.misses, LIVELY)
+        self.misses = min(self.misses, self.lively)
 
     def greedy(self) -> None:
         """Section 6.2: what both directions have, then the best changes until none raises the score."""

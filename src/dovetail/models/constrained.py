@@ -7,7 +7,7 @@ before it can project, since constraints speak of words.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -104,6 +104,7 @@ class Constrained(IBM1):
     effort: Effort = field(default_factory=Effort)
 
     decoding_options = (DecodingOptions,)
+    kept: ClassVar[float] = 1e-3  # multipliers of cells with a lower posterior in both directions are not remembered
 
     def ready_for(self: C, bitext: Bitext, shard: Shard) -> C:
         """This model for this text."""
@@ -163,6 +164,7 @@ class Constrained(IBM1):
             settings.strict,
             settings.free_mass and asked.symmetric,
             settings.calls,
+            self.kept,
             statistics is None,
         )
         counting = statistics is not None and len(statistics.jumps) > 0

@@ -8,8 +8,9 @@ weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from os import PathLike
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -23,6 +24,7 @@ from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
 from dovetail.kernels.projection.records import ClassedSide
 from dovetail.models.bindings import Binding, Listed, listed
+from dovetail.models.constraint_values import check_number, check_words, checked_pairs
 from dovetail.registry import Registry
 
 Direction = Literal["forward", "reverse", "each", "mean"]
@@ -49,8 +51,7 @@ def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
     """A registered constraint from what its `to_dict` gives; lists of pairs may come as lists of lists, as in JSON."""
     kind = constraints[name]
     try:
-        tuples = {key: [tuple(pair) for pair in value] if key == "pairs" else value for key, value in values.items()}
-        return kind(**tuples)
+        return kind(**values)
     except InputError:
         raise
     except (TypeError, ValueError, AttributeError) as error:
@@ -62,16 +63,27 @@ def read_constraints(path: str | PathLike[str]) -> list[Any]:
 
     [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}, {"name": "fertility", "default": 2}]
     """
+    remedy = 'Write [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}].'
     try:
-        entries = [dict(entry) for entry in json.loads("\n".join(read_lines(path)))]
-        named = [(str(entry.pop("name")), entry) for entry in entries]
-    except (ValueError, TypeError, KeyError) as error:
-        raise InputError(
-            f"not a list of constraints ({error})",
-            path=path,
-            remedy='Write [{"name": "dictionary", "pairs": [["house", "maison"]], "at_least": 0.8}].',
-        ) from None
-    return [make_constraint(*entry) for entry in named]
+        entries = json.loads("\n".join(read_lines(path)))
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"not a list of constraints ({error})", path=path, remedy=remedy) from None
+    if not isinstance(entries, list):
+        raise InputError("not a list of constraints", path=path, remedy=remedy)
+    made = []
+    for number, entry in enumerate(entries, 1):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            raise InputError(f"not a list of constraints (number {number} has no name)", path=path, remedy=remedy)
+        try:
+            made.append(make_constraint(entry["name"], {key: entry[key] for key in entry if key != "name"}))
+        except InputError as error:
+            if error.path is not None:  # of a file that the constraint names
+                raise
+            problem = f"constraint {number}, {entry['name']}: {error.problem}"
+            raise InputError(problem, path=path, remedy=error.remedy) from None
+    return made
 
 
 @constraints.register("bijective", "each word is used at most once in expectation (section 3.3)")
@@ -122,10 +134,10 @@ class MaximumFertility:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _all_words("source and target", *self.source, *self.target)
-        for bound in (*self.source.values(), *self.target.values(), 0.0 if self.default is None else self.default):
-            if not bound >= 0:
-                raise InputError(f"a fertility of at most {bound}", remedy="It must be 0 or more.")
+        check_words("source", self.source, float)
+        check_words("target", self.target, float)
+        if self.default is not None:
+            check_number("default", self.default)
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         pieces = shard.pieces
@@ -162,9 +174,8 @@ class Dictionary:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _all_words("pairs", *(word for source, target in self.pairs for word in (source, target)))
-        if not 0 < self.at_least <= 1:
-            raise InputError(f"at_least is {self.at_least}", remedy="It must be more than 0 and at most 1.")
+        check_number("at_least", self.at_least, above=0, at_most=1)
+        object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         word = bitext.options.normaliser
@@ -210,10 +221,10 @@ class TagPairs:
     slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
-        _all_words("source_tags and target_tags", *self.source_tags.items(), *self.target_tags.items())
-        _all_words("pairs", *(tag for source, target in self.pairs for tag in (source, target)))
-        if not self.at_most >= 0:
-            raise InputError(f"at_most is {self.at_most}", remedy="It must be 0 or more.")
+        check_words("source_tags", self.source_tags, str)
+        check_words("target_tags", self.target_tags, str)
+        check_number("at_most", self.at_most)
+        object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         names = [sorted({*tags.values()}) for tags in (self.source_tags, self.target_tags)]
@@ -272,6 +283,9 @@ class Limit:
 class PairConstraint:
     """Base of constraints that one writes pair by pair: name it, give it `limits`, register it if it should be saved.
 
+    `limits` may ask for the pair's number, too: a third argument.  Pairs count from 0 in the text that is aligned, so what
+    hangs on numbers should make sure of the words as well.
+
     >>> class NoFirstToLast(PairConstraint):
     ...     name = "no-first-to-last"
     ...     def limits(self, source, target):
@@ -282,8 +296,8 @@ class PairConstraint:
     precision: ClassVar[float] = 0.005
     slack: ClassVar[float] = 0.0
 
-    def limits(self, source: list[str], target: list[str]) -> Iterable[Limit]:
-        """The limits of one pair, given its words (normalised, as the vocabularies have them)."""
+    def limits(self, source: list[str], target: list[str], number: int) -> Iterable[Limit]:
+        """The limits of one pair, given its words (normalised, as the vocabularies have them) and its number."""
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
@@ -293,7 +307,7 @@ class PairConstraint:
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         bounds: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, int, float]] = []
-        pieces = shard.pieces
+        pieces, numbered = shard.pieces, _asks_for_the_number(self.limits)
         for p in range(len(pieces)):
             (i0, I), (j0, J) = (
                 (int(start), int(length))
@@ -305,7 +319,8 @@ class PairConstraint:
             source = [bitext.source.vocabulary[w] for w in shard.source_ids[i0 : i0 + I]]
             target = [bitext.target.vocabulary[w] for w in shard.target_ids[j0 : j0 + J]]
             number = 0
-            for limit in self.limits(source, target):
+            given = (source, target, bitext.first + int(pieces.pair[p])) if numbered else (source, target)
+            for limit in self.limits(*given):
                 for i, j in limit.links:
                     if not (0 <= i < I and 0 <= j < J):
                         raise InputError(
@@ -326,21 +341,21 @@ class PairConstraint:
         return Binding(lists=[listed(len(pieces), owner, values, columns[:, 0], columns[:, 1:4], columns[:, 4])])
 
 
+def _asks_for_the_number(limits: Callable[..., Any]) -> bool:
+    """Whether it takes a third argument."""
+    try:
+        signature(limits).bind([], [], 0)
+    except TypeError:
+        return False
+    return True
+
+
 _DIRECTIONS: dict[str, tuple[tuple[int, ...], ...]] = {
     "forward": ((0,),),
     "reverse": ((1,),),
     "each": ((0,), (1,)),
     "mean": ((0, 1),),
 }
-
-
-def _all_words(name: str, *words: Any) -> None:
-    """InputError for a constraint that is made of something else than words, or pairs of them."""
-    for word in words:
-        if isinstance(word, tuple):
-            _all_words(name, *word)
-        elif not isinstance(word, str):
-            raise InputError(f"{name} of a constraint hold {word!r}", remedy="Write words, in quotes.")
 
 
 def _numbered(words: Mapping[str, Any], vocabulary: Vocabulary, bitext: Bitext) -> list[tuple[int, Any]]:
@@ -372,3 +387,10 @@ def _list_pairs(
     target = ClassedSide(shard.target_ids, pieces.target_start, pieces.target_length, target_class)
     bound_piece, number, piece, entries = kernels.list_pairs(source, target, keys, width, by_word)
     return listed(len(pieces), bound_piece, bound * number, piece, entries, np.full(len(entries), weight))
+
+
+constraints.add_later(
+    "tokens",
+    "dovetail.models.token_constraints:TokenPairs",
+    "links between tokens of certain tags or places in their trees (CoNLL-U)",
+)

@@ -57,6 +57,14 @@ class Deficiency(Options):
     """What becomes of the ways to order links."""
 
     deficient: bool = option(True, help="whether the model wastes probability as in the paper's equation 1")
+    empty_words: bool = option(False, help="whether a sentence of I words has I + 1 empty ones (the paper's way)")
+
+
+@dataclass(frozen=True)
+class NullFertility(Options):
+    """How many links NULL takes."""
+
+    null_counts: bool = option(True, help="whether NULL's number of links has a probability, too (Poisson)")
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,8 @@ class FertilityModel(IBM1):
     fertility: tuple[Fertility, Fertility] = field(default=())  # type: ignore[assignment]
     sampling: Sampling = field(default_factory=Sampling)
     deficient: bool = True
+    null_counts: bool = True
+    empty_words: bool = False
 
     decoding_options = (DecodingSamples,)
 
@@ -236,6 +246,8 @@ class FertilityModel(IBM1):
                 (forward.null, reverse.null),
                 forward.falling,
                 self.deficient,
+                self.null_counts,
+                self.empty_words,
             ),
         )
         seed = sampling.seed % (1 << 62)  # any whole number is a seed
@@ -302,7 +314,7 @@ class FertilityModel(IBM1):
 
     def with_options(self: F, settings: Settings) -> F:
         """With what else its options say, before training."""
-        return self
+        return replace(self, null_counts=settings.of(NullFertility).null_counts)
 
     def begun(self: F, statistics: SampledStatistics, jumps: Any) -> F:
         """The model to begin with, given what IBM Model 1's best alignments count, and jumps, if there are some."""
@@ -333,9 +345,11 @@ class FertilityModel(IBM1):
             np.log(emission, out=log_emission[1:])
         transition, null = self.log_moves(direction, I)
         fertility = self.fertility[direction].log_table(words, J)
-        mean = I * self.fertility[direction].null
-        null_fertility = np.full(J + 1, -mean)  # log Poisson(count; I lambda_0)
-        null_fertility[1:] += np.cumsum(np.log(mean / np.arange(1, J + 1)))
+        null_fertility = np.zeros(J + 1)
+        if self.null_counts:  # log Poisson(count; I lambda_0)
+            mean = I * self.fertility[direction].null
+            null_fertility -= mean
+            null_fertility[1:] += np.cumsum(np.log(mean / np.arange(1, J + 1)))
         if not self.deficient:  # the count! ways to order the links of a word (section 3), out of J! in all
             ways = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, J + 1)))])
             fertility = fertility + ways
@@ -343,7 +357,12 @@ class FertilityModel(IBM1):
         return Potentials(log_emission, transition, null, fertility, null_fertility)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        arrays = {**super().arrays(), "deficient": np.array([self.deficient])}
+        arrays = {
+            **super().arrays(),
+            "deficient": np.array([self.deficient]),
+            "null_counts": np.array([self.null_counts]),
+            "empty_words": np.array([self.empty_words]),
+        }
         for name, fertility in zip(DIRECTIONS, self.fertility, strict=True):
             for parameter, values in fertility.parameters().items():
                 arrays[f"fertility.{name}.{fertility.kind}.{parameter}"] = values
@@ -357,8 +376,14 @@ def _saved(lexicon: TableLexicon, arrays: dict[str, np.ndarray]) -> dict[str, An
     )
     if forward.kind != reverse.kind:
         raise Unsound(f"fertility is {forward.kind} for source words and {reverse.kind} for target words")
-    (deficient,) = checked_arrays(arrays, "", {"deficient": Array(np.bool_, (1,))}, {})
-    return {"fertility": (forward, reverse), "deficient": bool(deficient[0])}
+    # Models of earlier versions did not say what was the only way.
+    chosen = {"null_counts": np.array([True]), "empty_words": np.array([False]), **arrays}
+    flags = {name: Array(np.bool_, (1,)) for name in ("deficient", "null_counts", "empty_words")}
+    values = checked_arrays(chosen, "", flags, {})
+    return {
+        "fertility": (forward, reverse),
+        **{name: bool(value[0]) for name, value in zip(flags, values, strict=True)},
+    }
 
 
 @dataclass
@@ -366,18 +391,20 @@ class FertilityIBM1(FertilityModel):
     """IBM Model 1 with fertility (equation 1), or without its deficiency (the last formula of section 3)."""
 
     name = "ibm1-fertility"
-    options = (*IBM1.options, FertilityOptions, Deficiency)
+    options = (*IBM1.options, FertilityOptions, NullFertility, Deficiency)
 
     def with_options(self, settings: Settings) -> FertilityIBM1:
-        return replace(self, deficient=settings.of(Deficiency).deficient)
+        own = settings.of(Deficiency)
+        return replace(super().with_options(settings), deficient=own.deficient, empty_words=own.empty_words)
 
     def factors(self, longest: int) -> records.Jumps:
         ones = np.ones(2 * longest + 1, np.float32)
         return records.Jumps((ones, ones), (ones[:longest], ones[:longest]), 1.0, 1.0, False)
 
     def log_moves(self, direction: int, I: int) -> tuple[np.ndarray, float]:
-        uniform = -np.log(I + 1.0) if self.deficient else 0.0
-        return np.full((I + 1, I), uniform), float(uniform)
+        uniform = -np.log((2.0 * I if self.empty_words else I) + 1.0) if self.deficient else 0.0
+        empty = np.log(I + 1.0) if self.empty_words else 0.0  # they are not told apart
+        return np.full((I + 1, I), uniform), float(uniform + empty)
 
     @classmethod
     def from_arrays(
@@ -394,6 +421,7 @@ class FertilityHMM(FertilityModel, HMM):
     options: ClassVar[tuple[type[Options], ...]] = (
         *(owner for owner in HMM.options if owner.__name__ != "HMMStage"),
         FertilityOptions,
+        NullFertility,
     )
 
     def factors(self, longest: int) -> records.Jumps:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.normalise import Normaliser
-from dovetail.bitext.tokenize import tokenizers
+from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.serve.limits import Deadline, Limits, Problem
 from dovetail.serve.schema import SHOWN, Options, Sentences
 
@@ -96,7 +96,7 @@ class Room:
 class Reading:
     """How a request's text becomes a model's words."""
 
-    cut: Callable[[str], list[str]]
+    cut: tuple[Callable[[str], list[str]], Callable[[str], list[str]]]  # source and target
     fold: Normaliser  # what the request wants of case, before ...
     own: Normaliser  # ... what the model does to every word
 
@@ -105,12 +105,13 @@ class Reading:
         text = aligner.text_options
         if asked.lower is False and text.normaliser.lower:
             raise Problem(400, f"the model {name!r} was trained to ignore case", "Drop 'lower', or name other models.")
-        tokenizer = tokenizers[text.tokenizer if asked.tokenizer is None else asked.tokenizer]
-        return cls(tokenizer.tokens, Normaliser(lower=bool(asked.lower)), text.normaliser)
+        source, target = tokenizer_pair(text.tokenizer if asked.tokenizer is None else asked.tokenizer)
+        cut = tokenizers[source].tokens, tokenizers[target].tokens
+        return cls(cut, Normaliser(lower=bool(asked.lower)), text.normaliser)
 
-    def words(self, sentence: str | list[str], limits: Limits) -> list[str]:
+    def words(self, side: int, sentence: str | list[str], limits: Limits) -> list[str]:
         """As they stand in the text."""
-        words = self.cut(sentence) if isinstance(sentence, str) else sentence
+        words = self.cut[side](sentence) if isinstance(sentence, str) else sentence
         if len(words) > limits.words:
             raise Problem(413, f"a sentence of {len(words):,} words", f"At most {limits.words:,} are aligned here.")
         return words
@@ -164,7 +165,7 @@ def _chunks(
     cells = 0
     for pair in pairs:
         deadline.check()
-        words = reading.words(pair.source, limits), reading.words(pair.target, limits)
+        words = reading.words(0, pair.source, limits), reading.words(1, pair.target, limits)
         size = len(words[0]) * len(words[1])
         if chunk and cells + size > CHUNK_CELLS:
             yield chunk

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -127,8 +127,14 @@ def number_of_chains(cells: int, options: ChainOptions) -> int:
     return max(1, round(options.chains * min(1.0, fewer)))
 
 
-def run(chains: Sequence[Chain], stages: Sequence[Stage], pool: Pool, monitor: Monitor) -> None:
-    """All stages of all chains, side by side."""
+def run(
+    chains: Sequence[Chain],
+    stages: Sequence[Stage],
+    pool: Pool,
+    monitor: Monitor,
+    sampled: Callable[[], None] = lambda: None,
+) -> None:
+    """All stages of all chains, side by side; `sampled` is called after each sample."""
     for stage in stages:
         if not stage.sweeps:
             continue
@@ -141,6 +147,7 @@ def run(chains: Sequence[Chain], stages: Sequence[Stage], pool: Pool, monitor: M
             sweep(chains, stage, pool)
             if stage.lag > 0 and (turn + 1) % stage.lag == 0:
                 pool.map(lambda chain: chain.keep_sample(), [(chain,) for chain in chains])
+                sampled()
             monitor.worked(pieces)
             objective = np.zeros(2)
             values = pool.map(lambda chain: chain.log_probability(), [(chain,) for chain in chains])

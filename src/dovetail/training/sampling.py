@@ -54,10 +54,16 @@ def best_words(lexicon: TableLexicon, shard: Shard, pool: Pool) -> Starts:
 def begin(task: Task, lexicon: TableLexicon, sampling: Sampling) -> tuple[FertilityModel, Any]:
     """The fertility model to start from: IBM Model 1's lexicon, jumps, and one fertility for all words; and chains' starts.
 
-    Fertility is taken from IBM Model 1's best alignments, and so are jumps that are not given: one sweep with even jumps
-    would teach little (1 to 2 points of AER with one sample).  The HMM's NULL has as many links as p0 says, and any word
-    as its translation, by how often it is seen: IBM Model 1's NULL, which is hardly ever anybody's best, prefers full stops.
+    Jumps that are not given are taken from IBM Model 1's best alignments: one sweep with even jumps would teach little (1 to
+    2 points of AER with one sample).  The HMM's NULL has as many links as p0 says, and any word as its translation, by how
+    often it is seen: IBM Model 1's NULL, which is hardly ever anybody's best, prefers full stops.
     """
+    model, counts, memory = counted(task, lexicon, sampling)
+    return model.begun(counts, task.start.jumps), memory
+
+
+def counted(task: Task, lexicon: TableLexicon, sampling: Sampling) -> tuple[FertilityModel, Any, Any]:
+    """The model with one fertility for all words, that of IBM Model 1's best alignments; their counts, and themselves."""
     kind = fertilities[task.settings.of(FertilityOptions).fertility]
     spellings: list[Spelling] = [lambda words=words: spelling(words, words) for words in task.vocabularies]  # type: ignore[misc]
 
@@ -75,8 +81,7 @@ def begin(task: Task, lexicon: TableLexicon, sampling: Sampling) -> tuple[Fertil
     counts: Any
     counts, memory = task.engine.sum(first, task.corpus, [None] * len(task.corpus), lambda pieces: None)
     forward, reverse = (kind.initial(counts.fertility(side), spellings[side]) for side in range(2))
-    model = replace(first, fertility=(forward, reverse), sampling=sampling)
-    return model.begun(counts, task.start.jumps), memory
+    return replace(first, fertility=(forward, reverse), sampling=sampling), counts, memory
 
 
 @reads(SamplingOptions)

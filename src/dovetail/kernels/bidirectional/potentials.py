@@ -6,7 +6,8 @@ the forward pass has it (NULLs keep the position),
 
     p(b | NULL at r - 1) = sum over a of q_{r-2}(a) p(b | a)
 
-since the NULL at r - 1 left the position where it was.  Everything else is the HMM's own.
+since the NULL at r - 1 left the position where it was.  Everything else is the HMM's own.  A chain that `forgets` has the
+paper's NULL instead: the state that it starts in, so that p(b | NULL) = p(b | start).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _fill_row(chain, walk, r, row):
     log_moves, predicted, follows_null, standing, standing_before = walk
     rows, width = emission.shape
     for b in range(width):
-        follows_null[b] = predicted[b]
+        follows_null[b] = chain.first[b] if chain.forgets else predicted[b]
     if r > 0:
         for b in range(width):
             predicted[b] = standing[width] * chain.first[b]

@@ -41,6 +41,7 @@ class HMMChain(NamedTuple):
     moves: np.ndarray  # float32 (W, W): of position b after position a
     first: np.ndarray  # float32 (W,): of the first position
     last: np.ndarray  # float32 (W,): a weight for the last position
+    forgets: bool = False  # whether what follows a NULL is as at the start
 
 
 class Chain(NamedTuple):

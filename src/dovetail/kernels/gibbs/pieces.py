@@ -38,12 +38,17 @@ def prepare_words(d, ids, start, model, tallies, sampler):
     Returns the log-score of no link and no NULL in direction d.
     """
     layout, pair, candidates, jumps, rates, tally = sampler
-    (_, nulls, gathered), (_, _, p0, _, normalised), (all_ratios, zeros, null_means, _, deficient) = model
+    (_, nulls, gathered), (_, _, p0, _, normalised), fertility = model
+    all_ratios, zeros, null_means, _, deficient, null_counts, empty_words = fertility
     I, J = pair.state[I_ + d], pair.state[J_ + d]
     # An element of a pair is fetched once: in a loop, that would cost more than what is done with it.
     ratios, zero, null_table, soft_words = all_ratios[d], zeros[d], nulls[1 - d], tallies.soft_words[d]
     odds = np.float32(p0 / jumps.p1 * (null_means[1 - d] * J))
-    score = -(null_means[d] * I)
+    if not null_counts:
+        odds = np.float32(p0 / jumps.p1)
+    if empty_words:
+        odds *= np.float32(J + 1.0)
+    score = -(null_means[d] * I) if null_counts else 0.0
     own, generated = U(d * layout.room), U((1 - d) * layout.room)
     for i in range(U(I)):
         word = U(ids[U(start) + i])
@@ -58,7 +63,7 @@ def prepare_words(d, ids, start, model, tallies, sampler):
     if not deficient:
         score -= math.lgamma(J + 1.0)
     elif not normalised:
-        score -= J * math.log(I + 1.0)  # IBM Model 1: all positions alike
+        score -= J * math.log((2.0 * I if empty_words else I) + 1.0)  # IBM Model 1: all positions alike
     return score
 
 

@@ -96,8 +96,11 @@ def rates_of(layout: Layout, fertility: Fertility) -> Rates:
     """Room for a pair's ratios, and what is beyond them."""
     size, width = layout.longest + 1, fertility.ratios[0].shape[1]
     null_tail = np.ones(size, np.float32)
-    if fertility.deficient:
-        null_tail /= np.arange(1, size + 1, dtype=np.float32)
+    counts = np.arange(1, size + 1, dtype=np.float32)
+    if fertility.deficient and fertility.null_counts:
+        null_tail /= counts
+    elif not (fertility.deficient or fertility.null_counts):
+        null_tail *= counts
     tail = tails(size, width, fertility.falling, fertility.deficient)
     return Rates(np.empty((2 * layout.room, width), np.float32), tail, null_tail)
 

@@ -39,6 +39,8 @@ class Fertility(NamedTuple):
     null_means: tuple  # pair of floats: lambda_0
     falling: bool  # whether ratios beyond C go on as a Poisson's do; else they stay
     deficient: bool  # whether the ways to order a word's links are left out
+    null_counts: bool  # whether NULL's number of links has a probability, too
+    empty_words: bool  # whether NULL stands for I + 1 empty words (of models without jumps)
 
 
 class Model(NamedTuple):

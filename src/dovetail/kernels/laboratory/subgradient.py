@@ -25,12 +25,15 @@ class Descent(NamedTuple):
 
 
 @kernel
-def subgradient(problem, node, known, descent, iterations):
+def subgradient(problem, node, known, descent, iterations, free, last_path):
     """At most `iterations` of Figure 1, from the node's prices, in place.
 
+    With `free` rows take as many cells as they like (Figure 2), else J in all (the refinement below it).
+
     The chain scores cell (r, j) with emission - price, the rows with price (the paper's half emission - u), NULL is a row
-    too.  Every path is scored; `known.path` keeps the best.  The step is 1 / (1 + times the dual rose), as in Rush and
-    Collins (2012), section 5.2.  Stops when the least bound meets the best score.
+    too.  Every path is scored; `known.path` keeps the best, or with `last_path` the last, as Figure 1 returns it.  The
+    step is 1 / (1 + times the dual rose), as in Rush and Collins (2012), section 5.2.  Stops when the least bound meets the
+    score.
 
     Returns the descent so far, the score and the iterations used.
     """
@@ -49,13 +52,13 @@ def subgradient(problem, node, known, descent, iterations):
     while used < iterations:
         used += 1
         dual = forward(chain, lists, trellis)
-        dual += best_rows(problem.fertility, price, lists.cells, picked)
+        dual += best_rows(problem.fertility, price, lists.cells, picked, free)
         bound = min(bound, dual)
         if not dual > -np.inf:
             break
         best_path(chain, node, lists, trellis, path)
         reached = alignment_score(problem, path, counts)
-        if reached > score:
+        if reached > score or last_path:
             score = reached
             copy_path(path, known.path)
         if not bound > aim_above(score, known.tolerance):
@@ -73,8 +76,26 @@ def subgradient(problem, node, known, descent, iterations):
 
 
 @kernel
-def best_rows(fertility, price, cells, picked):
+def free_row(fertility, price, row, r, picked):
+    """The best number of row r's cells, whose prices fall; marked in `picked`.  Returns what they are worth."""
+    most = fertility[0]
+    count = 0
+    total = 0.0
+    for c in range(1, row[0] + 1):
+        total += price[0, row[c], r]
+        if total + fertility[c] > most:
+            most = total + fertility[c]
+            count = c
+    for k in range(1, count + 1):
+        picked[row[k], r] = 1
+    return most
+
+
+@kernel
+def best_rows(fertility, price, cells, picked, free):
     """The best rows that take exactly J cells in all (Figure 2 and the refinement below it), marked in `picked` (J, R).
+
+    With `free` each takes what is best for itself (Figure 2).
 
     With g_r(c) the sum of row r's c highest prices plus fertility[r, c]:
     best[r, n] = max over c of best[r - 1, n - c] + g_r(c).
@@ -86,6 +107,12 @@ def best_rows(fertility, price, cells, picked):
     chosen = np.zeros((R, J + 1), np.int32)
     best[0, 0] = 0.0
     picked[:, :] = 0
+    if free:
+        value = 0.0
+        for r in range(R):
+            sort_cells(price, cells, r)
+            value += free_row(fertility[r], price, cells[r], r, picked)
+        return value
     for r in range(R):
         sort_cells(price, cells, r)
         row = cells[r]

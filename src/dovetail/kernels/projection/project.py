@@ -42,7 +42,6 @@ from dovetail.kernels.projection.records import (
 )
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
-KEPT = 1e-3  # a cell with a lower posterior in both directions does not need its multiplier again
 UNBOUNDED = 1e9
 
 
@@ -124,7 +123,7 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
 
 
 @leaf
-def keep(nth, line, listed, problem, symmetric, multipliers, found):
+def keep(nth, line, listed, problem, symmetric, kept, multipliers, found):
     """Leave the multipliers for the next time, from number `listed` on those of its listed constraints.
 
     Those of the `nth` piece's cells are left in `found`, unless the cells are improbable.
@@ -148,7 +147,7 @@ def keep(nth, line, listed, problem, symmetric, multipliers, found):
         at += 1
         for v in range(ends[1] + 1, ends[2]):
             a, b = places[0, v - ends[1]], places[1, v - ends[1]]
-            if max(problem.chains.cells[0, LINKS, a], problem.chains.cells[1, LINKS, b]) > KEPT:
+            if max(problem.chains.cells[0, LINKS, a], problem.chains.cells[1, LINKS, b]) > kept:
                 found.cell[at] = b
                 found.value[at] = x[v]
                 at += 1
@@ -220,7 +219,7 @@ def project_pieces(first, last, pieces, model, work, constraints, settings, mult
             if not met:
                 tally[MISSED] += 1.0
             listed = constraints.listed.begin[0, piece]
-            keep(piece - first, line, listed, problem, constraints.symmetric, multipliers, found)
+            keep(piece - first, line, listed, problem, constraints.symmetric, settings.kept, multipliers, found)
             write(problem, value, line, model.hmm, settings, top, work, counted.scores[piece])
             if counting and model.hmm:
                 for d in range(low, high):

@@ -58,6 +58,7 @@ class Settings(NamedTuple):
     strict: bool
     free_mass: bool
     calls: int
+    kept: float  # a cell with a lower posterior in both directions does not need its multiplier again
     scored: bool  # scores are log p(x), not the dual's value
 
 

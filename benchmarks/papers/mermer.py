@@ -1,0 +1,81 @@
+"""Mermer and Saraçlar (2011): Table 3 (fertilities) and Table 4 (dictionaries), with AER, which the paper does not have.
+
+All systems break ties alike: of partners that are as good, the one nearest to the diagonal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dovetail.evaluation.measures import dictionary_size, fertilities
+from papers.shown import Section, Table
+from papers.store import Store
+from papers.trial import DIRECTIONS, Job, Numbers, Trial
+
+PAPER = "Mermer and Saraçlar 2011"
+PAIRS = ("TE", "ET", "CE", "EC", "AE", "EA")  # Turkish, Czech, Arabic with English; the generating side first
+
+# Tables 3 and 4, in thousands where the paper has K or M.
+PRINTED: dict[str, dict[str, tuple[float, ...]]] = {
+    "4-7 links": {
+        "EM-80": (5070, 2910, 52900, 45000, 69100, 29400),
+        "GS-80": (755, 419, 14000, 10900, 47600, 18700),
+    },
+    "over 7": {"EM-80": (426, 227, 10500, 18600, 21400, 24200), "GS-80": (1, 1, 39, 110, 689, 525)},
+    "most": {"EM-80": (24, 24, 28, 30, 44, 46), "GS-80": (8, 8, 13, 18, 20, 19)},
+    "dictionary": {
+        "EM-80": (52500, 38500, 440000, 461000, 383000, 388000),
+        "GS-80": (23500, 25400, 180000, 209000, 158000, 176000),
+    },
+}
+
+
+def _system(recipe: str, **options: Any) -> Any:
+    def run(trial: Trial, seed: int) -> Numbers:
+        aligner, text, numbers = trial.fit(recipe, seed, **options), trial.bitext, {}
+        for way in DIRECTIONS:
+            links = trial.links(aligner, whole=True, decoder="mode", combine=way)
+            shape = fertilities(links, "source" if way == "forward" else "target")
+            size = dictionary_size(links, text.source.ids, text.source.offsets, text.target.ids, text.target.offsets)
+            counts = {"4-7 links": shape.high, "over 7": shape.excessive, "most": shape.maximum, "dictionary": size}
+            counts |= trial.score(links[trial.first : trial.first + len(trial.gold)])
+            numbers |= {f"{way} {name}": value for name, value in counts.items()}
+        return {**numbers, "signature": numbers["forward signature"]}
+
+    return run
+
+
+SYSTEMS = {
+    "EM-5": (_system("ibm1"), False),
+    "EM-80": (_system("ibm1", ibm1_iterations=80), False),
+    "GS-N": (_system("mermer2011", start="cooccurrence"), True),
+    "GS-5": (_system("mermer2011"), True),
+    "GS-80": (_system("mermer2011", ibm1_iterations=80), True),
+    "ours (`ibm1-bayes`)": (_system("ibm1-bayes"), True),
+}
+JOBS = [Job(PAPER, name, run, samples) for name, (run, samples) in SYSTEMS.items()]
+
+
+def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
+    section = Section("Mermer and Saraçlar 2011: Bayesian IBM Model 1")
+    for number, title in (
+        ("AER", "AER, per cent (not in the paper)"),
+        ("4-7 links", "Table 3: words with 4 to 7 links"),
+        ("over 7", "Table 3: words with more than 7"),
+        ("most", "Table 3: most links of a word"),
+        ("dictionary", "Table 4: word pairs in the dictionary"),
+    ):
+        printed = PRINTED.get(number, {})
+        head = ["system", *(f"{name}:{size} {way}" for name, size in texts for way in DIRECTIONS)]
+        rows = [
+            [
+                system,
+                *(store.mean(PAPER, system, *text, f"{way} {number}") for text in texts for way in DIRECTIONS),
+                *(printed.get(system, (None,) * len(PAIRS)) if printed else ()),
+            ]
+            for system in SYSTEMS
+        ]
+        last = [f"paper {pair}" for pair in PAIRS] if printed else []
+        section.tables.append(Table(title, [*head, *last], rows, len(last)))
+    return [section]

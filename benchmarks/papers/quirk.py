@@ -1,0 +1,77 @@
+"""Quirk (2013): Table 1, and the share of sentences that have converged by iteration (section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from papers.shown import Figure, Section, Table
+from papers.store import Store
+from papers.trial import DIRECTIONS, Job, Numbers, Trial
+
+PAPER = "Quirk 2013"
+STEPS = (1, 2, 5, 10, 20, 30, 40)
+
+# Table 1: AER of German to English and of English to German, per cent.
+PRINTED = {"HMM": (24.0, 21.8), "FHMM Viterbi": (19.7, 19.6), "FHMM dual decomposition": (18.0, 17.4)}
+PRINTED_CONVERGED = 55.0  # section 5: per cent of the test sentences after 40 iterations
+
+
+def _hmm(trial: Trial, seed: int) -> Numbers:
+    return trial.by_direction(trial.fit("hmm", seed), decoder="viterbi")
+
+
+def _fertility(trial: Trial, seed: int) -> Numbers:
+    """Both of the paper's decoders on one model."""
+    aligner = trial.fit("quirk2013", seed)
+    numbers = {f"viterbi {name}": value for name, value in trial.by_direction(aligner, decoder="viterbi").items()}
+    for way in DIRECTIONS:
+        links = trial.links(aligner, decoder="exact", combine=way)
+        numbers |= {f"dual {way} {name}": value for name, value in trial.score(links).items()}
+        proved, used = (np.asarray(links.details[name]) for name in ("certified", "iterations"))
+        numbers[f"{way} converged"] = [[step, 100 * float((proved & (used <= step)).mean())] for step in STEPS]
+        numbers[f"{way} converged share"] = 100 * float(proved.mean())
+    return {**numbers, "signature": numbers[f"dual {DIRECTIONS[0]} signature"]}
+
+
+def _ours(trial: Trial, seed: int) -> Numbers:
+    return trial.by_direction(trial.fit("hmm-fertility-features", seed), decoder="exact")
+
+
+JOBS = [
+    Job(PAPER, "HMM", _hmm),
+    Job(PAPER, "quirk2013", _fertility, samples=True),
+    Job(PAPER, "ours", _ours, samples=True),
+]
+
+
+def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
+    section = Section("Quirk 2013: exact MAP alignment with fertility")
+    head = ["system", *(f"{name}:{size} {way}" for name, size in texts for way in DIRECTIONS), "paper G→E", "paper E→G"]
+    rows = []
+    for title, job, prefix, printed in (
+        ("HMM", "HMM", "", PRINTED["HMM"]),
+        ("FHMM, Viterbi (`quirk2013`)", "quirk2013", "viterbi ", PRINTED["FHMM Viterbi"]),
+        ("FHMM, dual decomposition (`quirk2013`)", "quirk2013", "dual ", PRINTED["FHMM dual decomposition"]),
+        ("ours (`hmm-fertility-features`, exact)", "ours", "", (None, None)),
+    ):
+        cells = [store.mean(PAPER, job, *text, f"{prefix}{way} AER") for text in texts for way in DIRECTIONS]
+        rows.append([title, *cells, *printed])
+    rows.append(
+        [
+            "converged after 40 iterations, per cent",
+            *(store.mean(PAPER, "quirk2013", *text, f"{way} converged share") for text in texts for way in DIRECTIONS),
+            PRINTED_CONVERGED,
+            PRINTED_CONVERGED,
+        ]
+    )
+    section.tables.append(Table("Table 1: AER, per cent", head, rows, printed=2))
+    lines = {
+        f"{name}:{size} {way}": store.curve(PAPER, "quirk2013", name, size, f"{way} converged")
+        for name, size in texts
+        for way in DIRECTIONS
+    }
+    note = f"The paper has one point: {PRINTED_CONVERGED:.0f} per cent after 40 iterations (section 5)."
+    section.figures.append(Figure("Converged by iteration", "iteration", "per cent of sentences", dict(lines), note))
+    return [section]

@@ -1,0 +1,132 @@
+"""Tables and figures as papers have them, written as one HTML page that opens from disk, as Markdown and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from papers.store import Store
+
+Point = Sequence[float]
+STYLE = """
+body { font: 16px/1.5 Georgia, serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
+table { border-collapse: collapse; margin: 1rem 0; font-size: 0.85rem; display: block; overflow-x: auto; }
+th, td { padding: 0.2rem 0.6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+.paper { background: #f6f1e4; }
+svg { max-width: 100%; height: auto; }
+"""
+
+
+@dataclass(frozen=True)
+class Table:
+    """`printed` columns, the last ones, hold the paper's own numbers."""
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    printed: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Lines through points, by name."""
+
+    title: str
+    x: str
+    y: str
+    lines: dict[str, Sequence[Point]]
+    note: str = ""
+
+
+@dataclass
+class Section:
+    title: str
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+
+
+def shown(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def write(sections: Sequence[Section], store: Store, about: str, out: Path) -> None:
+    """`index.html`, `papers.md`, `cells.csv`."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "index.html").write_text(page(sections, about), "utf-8")
+    (out / "papers.md").write_text(markdown(sections, about), "utf-8")
+    with (out / "cells.csv").open("w", newline="", encoding="utf-8") as file:
+        lines = csv.writer(file)
+        lines.writerow(["paper", "system", "set", "pairs", "seed", "number", "value", "commit", "signature"])
+        lines.writerows(store.rows())
+
+
+def markdown(sections: Sequence[Section], about: str) -> str:
+    parts = ["# The papers' tables", about]
+    for section in sections:
+        parts.append(f"## {section.title}")
+        for table in section.tables:
+            lines = [table.head, ["---"] * len(table.head), *([shown(cell) for cell in row] for row in table.rows)]
+            rows = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+            parts += [f"### {table.title}", *([table.note] if table.note else []), rows]
+        parts += [f"### {figure.title}\n\n{figure.note or 'See the page.'}" for figure in section.figures]
+    return "\n\n".join(parts) + "\n"
+
+
+def page(sections: Sequence[Section], about: str) -> str:
+    body = [f"<h1>The papers' tables</h1><p>{escape(about)}</p>"]
+    for section in sections:
+        body.append(f"<h2>{escape(section.title)}</h2>")
+        body += [_table(table) for table in section.tables]
+        for figure in section.figures:
+            note = f"<p>{escape(figure.note)}</p>" if figure.note else ""
+            body.append(f"<h3>{escape(figure.title)}</h3>{note}{drawn(figure)}")
+    head = f'<meta charset="utf-8"><title>The papers\' tables</title><style>{STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
+
+
+def _table(table: Table) -> str:
+    last = len(table.head) - table.printed
+
+    def row(cells: Sequence[Any], tag: str) -> str:
+        return "".join(
+            f"<{tag}{' class=paper' if n >= last else ''}>{escape(shown(cell))}</{tag}>" for n, cell in enumerate(cells)
+        )
+
+    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    rows = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
+    return f"<h3>{escape(table.title)}</h3>{note}<table><tr>{row(table.head, 'th')}</tr>{rows}</table>"
+
+
+def drawn(figure: Figure) -> str:
+    """The figure as SVG, the same bytes for the same points."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "dovetail"
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
+    from matplotlib import pyplot
+
+    picture, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    for name, points in figure.lines.items():
+        if points:
+            axes.plot(*zip(*points, strict=True), label=name, linewidth=1.2, marker="o" if len(points) < 15 else None)
+    axes.set(xlabel=figure.x, ylabel=figure.y)
+    axes.spines[["top", "right"]].set_visible(False)
+    if any(figure.lines.values()):
+        axes.legend(frameon=False, fontsize=8)
+    picture.tight_layout()
+    text = io.StringIO()
+    picture.savefig(text, format="svg", metadata={"Date": None})
+    pyplot.close(picture)
+    return text.getvalue()[text.getvalue().index("<svg") :]

@@ -1,0 +1,75 @@
+"""Zhao and Gildea (2010): Table 1 and Figures 1 and 2 (AER), Figure 3 (training time)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import process_time
+from typing import Any
+
+from papers.shown import Section, Table
+from papers.store import Store
+from papers.trial import DIRECTIONS, Job, Numbers, Trial
+
+PAPER = "Zhao and Gildea 2010"
+
+# Table 1: P, R, AER of English to Chinese and of Chinese to English, per cent.
+PRINTED = {
+    "IBM1": ((49.6, 55.3, 47.8), (52.6, 53.7, 46.9)),
+    "IBM1F": ((55.4, 57.1, 43.8), (55.9, 56.4, 43.9)),
+    "HMM": ((62.6, 59.5, 39.0), (66.1, 62.1, 35.9)),
+    "HMMF-1": ((65.4, 59.1, 37.9), (68.6, 60.2, 35.7)),
+    "HMMF-5": ((66.8, 60.8, 36.2), (71.1, 62.2, 33.5)),
+    "HMMF-30": ((67.8, 62.3, 34.9), (71.1, 62.7, 33.2)),
+    "IBM4": ((66.8, 64.1, 34.5), (69.3, 68.5, 31.1)),
+}
+
+
+def _system(recipe: str, **options: Any) -> Any:
+    def run(trial: Trial, seed: int) -> Numbers:
+        began = process_time()
+        aligner = trial.fit(recipe, seed, **{name: value for name, value in options.items() if name != "decoder"})
+        seconds = process_time() - began
+        decoder = options.get("decoder") or aligner.recipe.decoder
+        return {**trial.by_direction(aligner, decoder=decoder), "CPU s": seconds}
+
+    return run
+
+
+SYSTEMS = {
+    "IBM1": ("`ibm1`, Viterbi", _system("ibm1", decoder="viterbi"), False),
+    "IBM1F": ("`zhao2010-ibm1f`", _system("zhao2010-ibm1f"), True),
+    "HMM": ("`hmm`, Viterbi", _system("hmm", decoder="viterbi"), False),
+    "HMMF-1": ("`zhao2010-hmmf`, 1 sample", _system("zhao2010-hmmf", samples=1), True),
+    "HMMF-5": ("`zhao2010-hmmf`, 5 samples", _system("zhao2010-hmmf", samples=5), True),
+    "HMMF-30": ("`zhao2010-hmmf`, 30 samples", _system("zhao2010-hmmf"), True),
+    "sampled HMM": (
+        "the same without fertility",
+        _system("zhao2010-hmmf", fertility="none", null_counts=False),
+        True,
+    ),
+    "IBM4": ("sil-thot, IBM Model 4", lambda trial, seed: trial.peer("sil-thot-ibm4"), False),
+    "our IBM1F": ("`ibm1-fertility`", _system("ibm1-fertility", decoder="samples"), True),
+    "our HMMF": ("`hmm-fertility`", _system("hmm-fertility", decoder="viterbi"), True),
+    "our HMMF, exact": ("`hmm-fertility`, exact", _system("hmm-fertility", decoder="exact"), True),
+}
+JOBS = [Job(PAPER, name, run, samples) for name, (_, run, samples) in SYSTEMS.items()]
+
+
+def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
+    section = Section("Zhao and Gildea 2010: the HMM with fertility")
+    for number, place in (("AER", 2), ("P", 0), ("R", 1)):
+        head = ["system", *(f"{name}:{size} {way}" for name, size in texts for way in DIRECTIONS)]
+        rows = []
+        for system, (title, _, _) in SYSTEMS.items():
+            cells = [store.mean(PAPER, system, *text, f"{way} {number}") for text in texts for way in DIRECTIONS]
+            printed = [way[place] for way in PRINTED[system]] if system in PRINTED else [None, None]
+            rows.append([f"{system}: {title}", *cells, *printed])
+        section.tables.append(Table(f"Table 1: {number}, per cent", [*head, "paper en→cn", "paper cn→en"], rows, 2))
+    rows = [
+        [f"{system}: {title}", *(store.mean(PAPER, system, *text, "CPU s") for text in texts)]
+        for system, (title, _, _) in SYSTEMS.items()
+    ]
+    note = "The paper's Figure 3 has bars without numbers: HMMF-1 trains more than 5 times faster than the HMM (section 6)."
+    head = ["system", *(f"{name}:{size}" for name, size in texts)]
+    section.tables.append(Table("Figure 3: CPU seconds of training", head, rows, note=note))
+    return [section]

@@ -1,0 +1,194 @@
+"""Monte Carlo EM as Zhao and Gildea (2010) describe it: how it begins, jumps by their counts, sampling without fertility."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dovetail.bitext.shards import Block, Shard
+from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
+from dovetail.kernels.laboratory.empty_words import expect
+from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
+from dovetail.models.checks import Array, Unsound, checked_arrays
+from dovetail.models.fertile import FertilityModel, Sampling
+from dovetail.models.fertility.factor import SAVED, Fertility, FertilityCounts, Spelling, null_mean
+from dovetail.models.ibm1 import IBM1, DenseStatistics, IBM1Stage
+from dovetail.models.jumps.distance import JumpCounts, JumpOptions
+from dovetail.models.model import Alignments, Learner, Memory, Worked
+from dovetail.options import Options, option
+from dovetail.pool import Pool
+from dovetail.training import em, sampling
+from dovetail.training.train import Task, reads
+
+SMOOTHING = 1e-8  # added to every parameter (section 6)
+
+
+@dataclass(frozen=True)
+class BeginningOptions(Options):
+    """Where every chain begins, in every E-step."""
+
+    chain_start: str = option(
+        "ibm1", choices=("ibm1", "hmm"), help="IBM Model 1's best alignments, or the HMM's by the parameters so far"
+    )
+
+
+@dataclass
+class EmptyWordsIBM1(IBM1):
+    """IBM Model 1 with I + 1 empty words."""
+
+    def infer(
+        self,
+        block: Block,
+        work: Workspace,
+        pool: Pool,
+        statistics: DenseStatistics | None = None,
+        memory: Memory = None,
+    ) -> np.ndarray:
+        scores, nulls = np.empty((len(block.lines), 2)), self.lexicon.nulls
+        pool.map(lambda first, last: expect(first, last, block.pieces, nulls, work, scores), block.tasks)
+        return scores
+
+
+@dataclass(frozen=True)
+class CountedJumps:
+    """p(i | i') = c(i - i') / sum over i'' of c(i'' - i'), c(d) being the share of jumps over d (equation 5, section 2.2).
+
+    First links by position likewise.  Distances and positions that were never seen have `rest`.
+    """
+
+    weights: np.ndarray  # float64 (2 n + 1,): of distances -n..n
+    start: np.ndarray  # float64 (m,): of positions 0..m - 1
+    rest: float
+
+    kind = "counts"
+
+    @classmethod
+    def uniform(cls, window: int = 5) -> CountedJumps:
+        return cls(np.ones(1), np.ones(1), 1.0)
+
+    def expand(self, longest: int) -> tuple[np.ndarray, np.ndarray]:
+        jump, start = np.full(2 * longest + 1, self.rest), np.full(longest, self.rest)
+        near = min(longest, len(self.weights) // 2)
+        middle = len(self.weights) // 2
+        jump[longest - near : longest + near + 1] = self.weights[middle - near : middle + near + 1]
+        first = min(longest, len(self.start))
+        start[:first] = self.start[:first]
+        return jump.astype(np.float32), start.astype(np.float32)
+
+    def reestimate(self, counts: JumpCounts) -> CountedJumps:
+        shares = [moves / max(moves.sum(), 1.0) + SMOOTHING for moves in (counts.jump[0], counts.start[0])]
+        return CountedJumps(shares[0], shares[1], SMOOTHING)
+
+    def raised(self, even: float) -> CountedJumps:
+        weights, start = (values + even * values.sum() for values in (self.weights, self.start))
+        return CountedJumps(weights, start, self.rest + even)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        return {"": self.weights, "_start": self.start, "_rest": np.array([self.rest])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> CountedJumps:
+        some = Array(np.float64, ("distances",), least=SMOOTHING / 2)
+        wanted = {"": some, "_start": some._replace(shape=("positions",)), "_rest": some._replace(shape=(1,))}
+        weights, start, rest = checked_arrays(arrays, "", wanted, {})
+        if len(weights) % 2 == 0:
+            raise Unsound(" have no middle")
+        return cls(weights, start, float(rest[0]))
+
+
+@dataclass(frozen=True)
+class NoFertility(Fertility):
+    """Any number of links is worth the same: the samplers then draw from the plain HMM (end of section 6)."""
+
+    kind = "none"
+    wants_histogram = False
+
+    @classmethod
+    def initial(cls, counts: FertilityCounts, spelling: Spelling) -> NoFertility:
+        return cls(counts.tokens, null_mean(counts))
+
+    @property
+    def ratios(self) -> np.ndarray:
+        return np.ones((len(self.tokens), 1), np.float32)
+
+    @property
+    def zero(self) -> np.ndarray:
+        return np.zeros(len(self.tokens))
+
+    def means(self) -> np.ndarray:
+        return np.ones(len(self.tokens))
+
+    def reestimate(self, counts: FertilityCounts) -> NoFertility:
+        return NoFertility(counts.tokens, null_mean(counts))
+
+    def transfer(self, words: np.ndarray, spelling: Spelling) -> NoFertility:
+        tokens = self.tokens[words] if len(self.tokens) else np.zeros(len(words), np.int64)
+        return replace(self, tokens=np.where(words >= 0, tokens, 0))
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        return {"tokens": self.tokens, "null": np.array([self.null])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray], prefix: str, words: int) -> NoFertility:
+        tokens, null = checked_arrays(arrays, prefix, SAVED, {"words": words})
+        return cls(tokens, float(null[0]))
+
+
+@dataclass
+class FromBestPaths(Learner):
+    """A model whose chains begin at its own best paths (section 5: initialising by the HMM's Viterbi algorithm)."""
+
+    model: FertilityModel
+
+    name = "viterbi starts"
+
+    def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[Any, Memory]:
+        starts, work = [], shard.workspace()
+        for block in shard:
+            view = block.view(work)
+            self.model.lexicon.gather(block, view, pool)
+            marks = np.zeros(block.cells, np.uint8)
+            self.model.mark_best_paths(block, view, marks, pool)
+            starts.append(marked_alignments(block, marks))
+        statistics, _ = self.model.expect(shard, starts, pool, worked)
+        return statistics, memory
+
+    def reestimate(self, statistics: Any, pool: Pool) -> FromBestPaths:
+        return replace(self, model=self.model.reestimate(statistics, pool))
+
+
+def marked_alignments(block: Block, marks: np.ndarray) -> Alignments:
+    """Both directions' alignments, one position per token and -1 for NULL, from the marks of their links."""
+    forward, reverse = np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)
+    for line in block.lines:
+        I, J = line[LENGTH_I], line[LENGTH_J]
+        cells = marks[line[CELL] : line[CELL] + I * J].reshape(I, J)
+        i, j = np.nonzero(cells & FORWARD)
+        forward[line[COLUMN] + j] = i
+        i, j = np.nonzero(cells & REVERSE)
+        reverse[line[ROW] + i] = j
+    return forward, reverse
+
+
+@reads(sampling.SamplingOptions, BeginningOptions)
+def train(task: Task) -> FertilityModel:
+    """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words."""
+    options, start = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions).chain_start
+    ibm1 = task.fit(EmptyWordsIBM1(task.lexicon()), task.settings.of(IBM1Stage).ibm1_iterations)
+    draws = Sampling(task.seed, options.samples, options.restarts, 0, soft=options.soft_counts)
+    model, _, memory = sampling.counted(task, ibm1.lexicon, draws)
+    if model.moving:
+        model = replace(model, jumps=task.start.jumps or task.settings.of(JumpOptions).uniform())  # type: ignore[call-arg]
+    from_paths = start == "hmm" and model.moving
+
+    def schedule(learner: Any, iteration: int) -> Learner:
+        drawn = replace(draws, first_sweep=iteration * options.restarts * options.samples)
+        if from_paths:
+            return replace(learner, model=replace(learner.model, sampling=drawn))
+        return replace(learner, sampling=drawn)
+
+    learner: Learner = FromBestPaths(model) if from_paths else model
+    learned = em.fit(learner, task.corpus, task.engine, options.fertility_iterations, task.monitor, memory, schedule)[0]
+    return learned.model if from_paths else learned

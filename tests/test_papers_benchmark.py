@@ -1,0 +1,128 @@
+"""The papers' tables: finished cells are kept, every number can be traced, and the page stands on its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import lzma
+import sys
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import bayes
+from dovetail.errors import InputError
+from papers import chang, graca, mermer, quirk, zhao
+from papers.__main__ import PAPERS, main
+from papers.shown import Figure, Section, Table, drawn, markdown, page
+from papers.store import Cell, Store
+
+DEMO = files("dovetail") / "data"
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A small set made of the demo's text: 60 pairs to learn from, 30 to be judged by."""
+    folder = tmp_path / "data" / "en-fr-small"
+    folder.mkdir(parents=True)
+    gold = (DEMO / "demo.gold").read_text("utf-8").splitlines()[:30]
+    (folder / "test.gold").write_text("\n".join(gold) + "\n", "utf-8")
+    for side in ("en", "fr"):
+        lines = (DEMO / f"demo.{side}").read_text("utf-8").splitlines()
+        (folder / f"test.{side}").write_text("\n".join(lines[:30]) + "\n", "utf-8")
+        (folder / f"train.{side}.xz").write_bytes(lzma.compress(("\n".join(lines[30:90]) + "\n").encode()))
+    return folder.parent
+
+
+def arguments(data, out, *more):
+    return ["--set", "en-fr-small", "--size", "60", "--data", str(data), "--out", str(out), "--seeds", "1", *more]
+
+
+def test_a_finished_cell_is_not_computed_again_and_every_number_can_be_traced(data, tmp_path, monkeypatch, capsys):
+    out = tmp_path / "out"
+    asked = arguments(data, out, "--paper", "mermer", "--only", "EM-5")
+    assert main(asked) == 0
+    (cell,) = map(json.loads, (out / "cells.jsonl").read_text("utf-8").splitlines())
+    assert cell["signature"].endswith("|seed:1")
+    assert cell["commit"]
+    first = {name: (out / name).read_bytes() for name in ("index.html", "papers.md", "cells.csv")}
+    with (out / "cells.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["number"] for row in rows} >= {"forward AER", "reverse dictionary"}
+    assert all(row["seed"] == "1" and row["commit"] and row["signature"] for row in rows)
+
+    def never(trial, seed):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(mermer, "JOBS", [replace(job, run=never) for job in mermer.JOBS])
+    assert main(asked) == 0
+    assert {name: (out / name).read_bytes() for name in first} == first
+    assert "EM-5" in capsys.readouterr().err
+    assert "52,500" in first["papers.md"].decode()  # the paper's own, in a column of its own
+    assert "<td class=paper>52,500</td>" in first["index.html"].decode()
+
+
+def test_a_bad_line_of_the_store_is_named(tmp_path):
+    (tmp_path / "cells.jsonl").write_text('{"paper": 1}\n')
+    with pytest.raises(InputError, match=r"cells\.jsonl, line 1"):
+        Store.open(tmp_path / "cells.jsonl")
+
+
+def test_seeds_are_averaged(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for seed, value in ((1, 2.0), (2, 4.0)):
+        store.add(Cell("p", "j", "s", 10, seed, {"AER": value}, "sig", "abc", 0.1))
+    assert Store.open(store.path).mean("p", "j", "s", 10, "AER") == 3.0
+    assert store.mean("p", "j", "s", 20, "AER") is None
+
+
+def test_an_unknown_set_is_named(tmp_path, capsys):
+    assert main(["--set", "nowhere", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert "no set 'nowhere'" in capsys.readouterr().err
+
+
+def test_what_papers_printed_belongs_to_a_system_that_is_run():
+    for module in PAPERS.values():
+        names = [job.name for job in module.JOBS]
+        assert len(set(names)) == len(names)
+        assert len({job.paper for job in module.JOBS}) == 1
+    assert set(zhao.PRINTED) <= set(zhao.SYSTEMS)
+    assert {name for table in mermer.PRINTED.values() for name in table} <= set(mermer.SYSTEMS)
+    assert {*graca.PRINTED_ONE_TO_ONE, *graca.PRINTED_SYMMETRY} <= set(graca.SYSTEMS)
+    assert all(len(row) == 6 for row in chang.PRINTED_2.values())
+    assert set(quirk.PRINTED) == {"HMM", "FHMM Viterbi", "FHMM dual decomposition"}
+
+
+def test_sections_can_be_shown_before_anything_is_measured(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for module in PAPERS.values():
+        sections = module.sections(store, [("a-b-c", 10), ("a-b-c", 20)])
+        assert all(len(row) == len(table.head) for one in sections for table in one.tables for row in table.rows)
+        assert "–" in markdown(sections, "")
+
+
+def test_figures_are_drawings_in_the_page_and_the_same_bytes_again():
+    figure = Figure("f", "x", "y", {"one": [[0, 1], [1, 2]], "none": []})
+    svg = drawn(figure)
+    assert svg == drawn(figure)
+    assert ElementTree.fromstring(svg).tag.endswith("svg")
+    text = page([Section("<s>", [Table("t", ["a", "b"], [["<x>", 1.25]], 1)], [figure])], "about")
+    assert "&lt;s&gt;" in text
+    assert "&lt;x&gt;" in text
+    assert "<td class=paper>1.2</td>" in text
+    assert svg in text
+    assert "http://" not in text.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    )
+
+
+def test_em_and_the_bayesian_model_break_ties_alike():
+    for systems in (bayes.TABLES, {name: one for name, one in bayes.STARTS.items() if "ties" not in name}):
+        found = {bayes.find_recipe(recipe).with_options(options).decoder for recipe, options in systems.values()}
+        assert found == {"mode"}
+    assert "mermer2011" in {recipe for recipe, _ in bayes.TABLES.values()}
