@@ -7,8 +7,6 @@
 Checks, the command line and the documentation read the same lines.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields

@@ -8,8 +8,6 @@ Each source word is followed by the target positions linked to it, counted from 
 link.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable

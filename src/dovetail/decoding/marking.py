@@ -1,7 +1,5 @@
 """From alignments, a position per token, to marks on cells."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.decoding.evidence import Evidence

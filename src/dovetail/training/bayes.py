@@ -1,7 +1,5 @@
 """Bayesian training (Mermer and Saraçlar 2011): chains of collapsed Gibbs sampling, then the mean of their counts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

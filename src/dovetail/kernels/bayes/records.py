@@ -1,7 +1,5 @@
 """What the Bayesian samplers are told and what they work with."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -9,8 +9,6 @@ the forward pass has it (NULLs keep the position),
 since the NULL at r - 1 left the position where it was.  Everything else is the HMM's own.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

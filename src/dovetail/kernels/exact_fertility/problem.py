@@ -1,7 +1,5 @@
 """The potentials of one sentence pair, laid out for the fertility decoders."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel

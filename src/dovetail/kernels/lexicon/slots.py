@@ -4,8 +4,6 @@ Ranks are 16 bits wide.  A word with more partners than that has a dense row, on
 is found by its target word's id.
 """
 
-from __future__ import annotations
-
 from dovetail.kernels import leaf
 
 RANK_LIMIT = 65535

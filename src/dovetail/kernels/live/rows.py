@@ -1,7 +1,5 @@
 """The same as kernels.live.chain by rows of numbers instead of lists: better while most cells are alive."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

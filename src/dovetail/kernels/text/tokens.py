@@ -1,7 +1,5 @@
 """Tokens of raw bytes to numbers: cut at ASCII whitespace, one hash table for all that was met."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
