@@ -26,13 +26,13 @@ class Pool:
             self._executor, self._process = ThreadPoolExecutor(self.threads, "dovetail"), os.getpid()
         return self._executor
 
-    def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
-        """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised.
+    def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]], *shared: Any) -> list[T]:
+        """[function(*task, *shared) for task in tasks], in parallel.  The first exception stops the rest and is raised.
 
         Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
         midst of a kernel's return can bring the interpreter down.
         """
-        work = list(tasks)
+        work = [(*task, *shared) for task in tasks]
         if not work:
             return []
         if self.threads == 1:

@@ -37,6 +37,7 @@ class GoldPair:
     possible: set[tuple[int, int]]
 
 
+@dataclass(eq=False, repr=False)
 class Gold(Sequence[GoldPair]):
     """One `GoldPair` for each pair, in order, packed.
 
@@ -44,11 +45,10 @@ class Gold(Sequence[GoldPair]):
     links, sorted by (i, j), and of `sure` (bool), which says which of them are sure.
     """
 
-    def __init__(self, offsets: np.ndarray, source: np.ndarray, target: np.ndarray, sure: np.ndarray) -> None:
-        self.offsets = offsets
-        self.source = source
-        self.target = target
-        self.sure = sure
+    offsets: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    sure: np.ndarray
 
     @classmethod
     def from_links(
@@ -94,12 +94,8 @@ class Gold(Sequence[GoldPair]):
                 raise ValueError("gold is sliced in order, without a step")
             stop = max(start, stop)
             low, high = self.offsets[start], self.offsets[stop]
-            return Gold(
-                self.offsets[start : stop + 1] - low,
-                self.source[low:high],
-                self.target[low:high],
-                self.sure[low:high],
-            )
+            parts = (values[low:high] for values in (self.source, self.target, self.sure))
+            return Gold(self.offsets[start : stop + 1] - low, *parts)
         n = range(len(self))[index]
         entries = slice(self.offsets[n], self.offsets[n + 1])
         links = list(zip(self.source[entries].tolist(), self.target[entries].tolist(), strict=True))
@@ -206,14 +202,9 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
     else:
         pair = np.array([record.sentence - 1 for record in records], np.int64)
     together = np.argsort(pair, kind="stable")  # the lines of a sentence need not stand together
-    return Gold(
-        *sort_links(
-            np.bincount(pair, minlength=pairs),
-            np.array([record.i for record in records], np.int64)[together],
-            np.array([record.j for record in records], np.int64)[together],
-            np.array([record.sure for record in records], bool)[together],
-        )
-    )
+    links = np.array([(record.i, record.j, record.sure) for record in records], np.int64).reshape(-1, 3)
+    i, j, sure = links[together].T
+    return Gold(*sort_links(np.bincount(pair, minlength=pairs), i, j, sure.astype(bool)))
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")

@@ -53,8 +53,13 @@ def _is_plain(path: StrPath) -> bool:
     """Whether this is a file, and not a compressed one."""
     if not os.path.isfile(path) or os.fspath(path).endswith(tuple(MAGIC)):
         return False
+    return not _head(path).startswith(tuple(MAGIC.values()))
+
+
+def _head(path: StrPath) -> bytes:
+    """As many first bytes of a file as it takes to tell how it is compressed."""
     with open(path, "rb") as handle:
-        return not handle.read(max(map(len, MAGIC.values()))).startswith(tuple(MAGIC.values()))
+        return handle.read(max(map(len, MAGIC.values())))
 
 
 def _open(file: Any, mode: Any, plain: bool, **settings: Any) -> Any:
@@ -183,7 +188,8 @@ def reading_problem(path: StrPath, error: Exception, line: int | None = None) ->
     if os.path.isfile(path) and os.path.getsize(path) == 0:  # to bz2 and lzma, a file cut off at once
         return empty_file(path)
     suffix = Path(path).suffix.lower()
-    if suffix in MAGIC and not _starts_with(path, MAGIC[suffix]):
+    # A file cut off within these bytes may have been one, and so may a pipe.
+    if suffix in MAGIC and os.path.isfile(path) and not MAGIC[suffix].startswith(_head(path)[: len(MAGIC[suffix])]):
         return InputError(
             f"the name ends in {suffix}, but the contents are something else",
             path=name,
@@ -194,14 +200,6 @@ def reading_problem(path: StrPath, error: Exception, line: int | None = None) ->
     else:
         problem, remedy = f"the compressed data are damaged ({error})", "Fetch or compress the file again."
     return InputError(problem, path=name, line=line, remedy=remedy)
-
-
-def _starts_with(path: StrPath, magic: bytes) -> bool:
-    """Whether a file begins so; True too for one cut off within these bytes, and for a pipe."""
-    if not os.path.isfile(path):
-        return True
-    with open(path, "rb") as handle:
-        return magic.startswith(handle.read(len(magic)))
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """Whether kernels were compiled before."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from dovetail.kernels.hmm import ibm1

@@ -1,5 +1,7 @@
 """What the Bayesian samplers are told and what they work with."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +34,9 @@ class LinkCounts(NamedTuple):
     totals: np.ndarray  # float64 (generating words + 1,): NULL's is the last
     nulls: np.ndarray  # float32 (generated words,)
     histogram: np.ndarray  # float32 (generating words, C + 1): the last column is for C links and more
+
+    def copy(self) -> LinkCounts:
+        return LinkCounts(*(part.copy() for part in self))
 
 
 class Prior(NamedTuple):

@@ -30,14 +30,6 @@ def add_expected(table, links, counts):
 
 
 @kernel
-def count_tokens(lines, side, ids, tokens):
-    """Add the tokens of one side of every piece to those of their word types."""
-    for piece in range(len(lines)):
-        for k in range(lines[piece, side.length]):
-            tokens[ids[lines[piece, side.start] + k]] += 1
-
-
-@kernel
 def scatter_histograms(lines, side, ids, histogram, counts):
     """Add tokens' histograms of counts (tokens, C) to those of their word types; exact in any order, being `rounded`."""
     for piece in range(len(lines)):

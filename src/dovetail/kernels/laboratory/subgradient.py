@@ -6,7 +6,7 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.exact_fertility.chain import best_path, chain_scores, forward
-from dovetail.kernels.exact_fertility.lists import list_live, new_lists
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.records import Trellis
 from dovetail.kernels.exact_fertility.rows import sort_cells
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, copy_path
@@ -34,8 +34,7 @@ def subgradient(problem, node, known, descent, iterations):
     """
     emission, price = problem.emission, node.price
     J, R = emission.shape
-    lists = new_lists(J, R)
-    list_live(node, lists)
+    lists = lists_of(node, False)
     trellis = Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
     chain = chain_scores(problem, price)
     counts = np.empty(R, np.int32)

@@ -45,19 +45,6 @@ class StemCounts(NamedTuple):
 
 
 @kernel
-def ready_factors(words, weights):
-    """Fill SCALE, and BACKOFF of every level: the factors of cells that take nothing out."""
-    total = np.float32(0.0)
-    for weight in weights:
-        total += weight
-    for w in range(len(words)):
-        words[w, SCALE] = np.float32(1.0) / (words[w, TOTAL] + words[w, PRIOR] + total)
-        for level in range(len(weights)):
-            at = FIRST_LEVEL + WIDTH * level
-            words[w, at + BACKOFF] = weights[level] / (words[w, at + STEM] + np.float32(1.0))
-
-
-@kernel
 def fill_support(counts, spelling, prior, support):
     """support[slot, :2] = the pair's count, and the prior count of its spelling."""
     for slot in range(len(counts)):

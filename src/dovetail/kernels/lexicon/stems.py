@@ -4,7 +4,8 @@ import numpy as np
 
 from dovetail.kernels import kernel
 
-HEAD, TAIL, SHORT_HEAD, MIDDLE = range(4)
+LEVELS = 4
+HEAD, TAIL, SHORT_HEAD, MIDDLE = range(LEVELS)
 
 
 @kernel

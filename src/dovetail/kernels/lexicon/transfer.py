@@ -65,13 +65,6 @@ def look_up(first, last, new, old, guesses, table):
 
 
 @kernel
-def look_up_null(number, old, unseen, table):
-    """NULL's entries for new words."""
-    for word in range(len(number)):
-        table[word] = old[number[word]] if number[word] >= 0 else unseen
-
-
-@kernel
 def look_up_counts(new, old, counts):
     """Fill `counts` for every slot with the count of the same pair in the old rows, 0 if it has none."""
     row_start, target, source_number, target_number, _ = new

@@ -1,5 +1,7 @@
 """Phrase pairs that an alignment allows (Och, Tillmann and Ney 1999; Koehn, Och and Marcu 2003)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

@@ -98,16 +98,6 @@ def narrow(first, last, lines, live, values, share, kept, numbers):
 
 
 @kernel
-def keep(kept, old, new):
-    """Copy what is kept of one number per cell."""
-    m = 0
-    for k in range(len(kept)):
-        if kept[k]:
-            new[m] = old[k]
-            m += 1
-
-
-@kernel
 def carry_over(old_start, old_column, old, start, column, new):
     """Give cells that were live before what is known of them: one number each in `old` and `new`."""
     for row in range(len(start) - 1):

@@ -36,11 +36,8 @@ class Lexicon(ABC):
 
     def gather(self, block: Block, work: Workspace, pool: Pool) -> None:
         """Fill the workspace with the probabilities of the block's cells."""
-        table = self.probabilities(pool)
-        pool.map(
-            lambda order: kernels.gather(order, block.row_piece, block.pieces, block.ranks, table, work),
-            [(order,) for order in block.word_tasks],
-        )
+        rows = [(order,) for order in block.word_tasks]
+        pool.map(kernels.gather, rows, block.row_piece, block.pieces, block.ranks, self.probabilities(pool), work)
 
     @abstractmethod
     def compact(self: Self) -> Self:
