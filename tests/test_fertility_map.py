@@ -18,7 +18,7 @@ from dovetail.decoding.fertility import Schedule, Stage, _branches, fertility_ma
 from dovetail.errors import InputError
 from dovetail.kernels.exact_fertility.chain import backward, best_path, chain_scores, forward
 from dovetail.kernels.exact_fertility.dual import ascend
-from dovetail.kernels.exact_fertility.lists import list_bonds, list_live, new_lists
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.problem import split
 from dovetail.kernels.exact_fertility.prune import prune
 from dovetail.kernels.exact_fertility.records import (
@@ -396,13 +396,6 @@ def laid_out(rng, I, J, dead=0.3):
     return plain_problem(emission, transition, -0.5, fertility), node
 
 
-def listed(node):
-    lists = new_lists(*node.live_link.shape)
-    list_live(node, lists)
-    list_bonds(node.live_null, lists)
-    return lists
-
-
 def empty_trellis(J, R):
     return Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
 
@@ -471,7 +464,7 @@ def row_choices(r, problem, node):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.0, 0.3, 0.7]))
 def test_max_marginals_of_the_chain_are_the_best_enumerated_paths(seed, I, J, dead):
     problem, node = laid_out(np.random.default_rng(seed), I, J, dead)
-    lists, trellis = listed(node), empty_trellis(J, I + 1)
+    lists, trellis = lists_of(node, True), empty_trellis(J, I + 1)
     enter, delta, beta = trellis
     chain = chain_scores(split(problem), node.price)
     best = forward(chain, lists, trellis)
@@ -503,7 +496,7 @@ def test_row_margins_are_the_best_enumerated_subsets(seed, J, low, high):
     )
     live = np.zeros((J, 1), np.uint8), np.ones((J, 1), np.uint8)
     node = Node(np.array([min(low, J)], np.int32), np.array([min(high, J)], np.int32), *live, price)
-    lists = listed(node)
+    lists = lists_of(node, True)
     subsets = [
         (set(taken), sum(price[0, j, 0] for j in taken) + fertility[0, len(taken)])
         for c in range(node.low[0], node.high[0] + 1)
@@ -531,7 +524,7 @@ def test_row_margins_are_the_best_enumerated_subsets(seed, J, low, high):
 )
 def test_margins_of_runs_are_the_best_enumerated_choices(seed, J, dead, low, high):
     problem, node = laid_out(np.random.default_rng(seed), 2, J, dead)
-    lists, margins = listed(node), empty_margins(2, J, 3)
+    lists, margins = lists_of(node, True), empty_margins(2, J, 3)
     node.low[:], node.high[:] = low, np.minimum(high, node.high)
     for r in range(3):
         choices = list(row_choices(r, problem, node))
@@ -629,7 +622,7 @@ def test_pruning_spares_every_alignment_above_the_aim(seed, I, J, aim, first, ru
         problem = split(problem)
     R = I + 1
     better = [(path, before) for path, total, before in live_scores(problem, node) if total > aim]
-    lists, trellis, chain = listed(node), empty_trellis(J, R), chain_scores(problem, node.price)
+    lists, trellis, chain = lists_of(node, True), empty_trellis(J, R), chain_scores(problem, node.price)
     if forward(chain, lists, trellis) == -math.inf:
         return
     rows = Rows(np.zeros(R), np.empty((R, J + 1), np.uint8), np.ones(R, np.uint8), np.empty(2 * (J + 1) * (J + 1)))

@@ -1,7 +1,5 @@
 """What went wrong with the user's input, said so that the user can mend it."""
 
-from __future__ import annotations
-
 from os import PathLike
 
 

@@ -7,9 +7,8 @@
 Checks, the command line and the documentation read the same lines.
 """
 
-from __future__ import annotations
-
 import math
+import operator
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 from dovetail.errors import InputError
 
 T = TypeVar("T", bound="Options")
+LIMITS = {"at_least": operator.ge, "at_most": operator.le, "above": operator.gt, "below": operator.lt}
 
 LARGEST = 1e15  # of any option: kernels count in 64 bits, and floats are exact up to here
 
@@ -53,6 +53,7 @@ class Options:
 def checked(entry: Field[Any], value: Any) -> Any:
     """The value as the type of the option's default (numpy's numbers become Python's); InputError if it is none such."""
     kind: Any = type(entry.default)
+    about = entry.metadata
     if kind is bool and not isinstance(value, bool):
         raise InputError(f"{entry.name} is {short(value)}", remedy="It must be true or false.")
     if kind in (int, float):
@@ -62,25 +63,15 @@ def checked(entry: Field[Any], value: Any) -> Any:
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")
         value = kind(value)
-        if not _within(entry, value):
+        if not all(about[name] is None or holds(value, about[name]) for name, holds in LIMITS.items()):
             raise InputError(f"{entry.name} is {value}", remedy=f"It must be {limits(entry)}.")
     if kind is str:
-        choices = entry.metadata["choices"]
+        choices = about["choices"]
         if not isinstance(value, str):
             raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a word.")
         if choices is not None and value not in choices:
             raise InputError(f"{entry.name} is {short(value)}", remedy=f"Choose from: {', '.join(choices)}.")
     return value
-
-
-def _within(entry: Field[Any], value: float) -> bool:
-    least, most, above, below = (entry.metadata[name] for name in ("at_least", "at_most", "above", "below"))
-    return (
-        (least is None or value >= least)
-        and (most is None or value <= most)
-        and (above is None or value > above)
-        and (below is None or value < below)
-    )
 
 
 def limits(entry: Field[Any]) -> str:
@@ -90,8 +81,7 @@ def limits(entry: Field[Any]) -> str:
         return "true or false"
     if kind is str:
         return f"one of {', '.join(about['choices'])}" if about["choices"] is not None else "a word"
-    words = {"at_least": "at least", "at_most": "at most", "above": "above", "below": "below"}
-    found = [f"{word} {about[name]:g}" for name, word in words.items() if about[name] is not None]
+    found = [f"{name.replace('_', ' ')} {about[name]:g}" for name in LIMITS if about[name] is not None]
     return " and ".join(found) or "any number"
 
 

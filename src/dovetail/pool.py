@@ -1,7 +1,5 @@
 """Threads within a shard.  Kernels hold no interpreter lock, so threads are enough to use every core."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -37,13 +35,13 @@ class Pool:
             self._executor, self._process = ThreadPoolExecutor(self.threads, "dovetail"), os.getpid()
         return self._executor
 
-    def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]]) -> list[T]:
-        """[function(*task) for task in tasks], in parallel.  The first exception stops the rest and is raised.
+    def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]], *shared: Any) -> list[T]:
+        """[function(*task, *shared) for task in tasks], in parallel.  The first exception stops the rest and is raised.
 
         Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
         midst of a kernel's return can bring the interpreter down.
         """
-        work = list(tasks)
+        work = [(*task, *shared) for task in tasks]
         if not work:
             return []
         if self.threads == 1:

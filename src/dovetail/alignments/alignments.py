@@ -56,6 +56,7 @@ class Alignment:
         return markup.curves(*words, probabilities) + markup.matrix(*words, probabilities)
 
 
+@dataclass(eq=False, repr=False)
 class Alignments(Sequence[Alignment]):
     """One `Alignment` for each pair of a bitext, in order.
 
@@ -64,25 +65,15 @@ class Alignments(Sequence[Alignment]):
     `details` maps a name to one value per pair (an array or a list).
     """
 
-    def __init__(
-        self,
-        offsets: np.ndarray,
-        source: np.ndarray,
-        target: np.ndarray,
-        probability: np.ndarray,
-        source_lengths: np.ndarray,
-        target_lengths: np.ndarray,
-        details: dict[str, Any] | None = None,
-    ) -> None:
-        self.offsets = offsets
-        self.source = source
-        self.target = target
-        self.probability = probability
-        self.source_lengths = source_lengths
-        self.target_lengths = target_lengths
-        self.details = {} if details is None else details
-        self.text: Any = None  # where the words are (`formats_text.Text`), if anybody said; first_pair is our pair 0
-        self.first_pair = 0
+    offsets: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    probability: np.ndarray
+    source_lengths: np.ndarray
+    target_lengths: np.ndarray
+    details: dict[str, Any] = field(default_factory=dict)
+    text: Any = None  # where the words are (`formats_text.Text`), if anybody said; first_pair is our pair 0
+    first_pair: int = 0
 
     @classmethod
     def from_links(
@@ -108,17 +99,11 @@ class Alignments(Sequence[Alignment]):
             order = sorted(range(len(row)), key=row.__getitem__)
             rows[n] = [row[k] for k in order]
             weights[n] = [weight[k] for k in order]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        flat = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2)
-        return cls(
-            offsets,
-            np.ascontiguousarray(flat[:, 0]),
-            np.ascontiguousarray(flat[:, 1]),
-            np.array([p for row in weights for p in row], np.float32),
-            np.array([size[0] for size in sizes], np.int32),
-            np.array([size[1] for size in sizes], np.int32),
-        )
+        offsets = np.cumsum([0, *(len(row) for row in rows)], dtype=np.int64)
+        columns = np.array([link for row in rows for link in row], np.int32).reshape(-1, 2).T.copy()
+        probability = np.array([p for row in weights for p in row], np.float32)
+        own = np.array(sizes, np.int32).reshape(-1, 2).T.copy()
+        return cls(offsets, columns[0], columns[1], probability, own[0], own[1])
 
     @classmethod
     def concatenate(cls, parts: Sequence[Alignments]) -> Alignments:
@@ -129,15 +114,12 @@ class Alignments(Sequence[Alignment]):
             return parts[0]
         ends = np.cumsum([0] + [part.offsets[-1] for part in parts])
         offsets = [part.offsets[:-1] + end for part, end in zip(parts, ends[:-1], strict=True)]
-        return cls(
-            np.concatenate([*offsets, ends[-1:]]).astype(np.int64),
-            np.concatenate([part.source for part in parts]),
-            np.concatenate([part.target for part in parts]),
-            np.concatenate([part.probability for part in parts]),
-            np.concatenate([part.source_lengths for part in parts]),
-            np.concatenate([part.target_lengths for part in parts]),
-            {name: np.concatenate([part.details[name] for part in parts]) for name in parts[0].details},
-        )
+        names = ("source", "target", "probability", "source_lengths", "target_lengths")
+        columns = [np.concatenate([getattr(part, name) for part in parts]) for name in names]
+        source, target, probability, source_lengths, target_lengths = columns
+        details = {name: np.concatenate([part.details[name] for part in parts]) for name in parts[0].details}
+        together = np.concatenate([*offsets, ends[-1:]]).astype(np.int64)
+        return cls(together, source, target, probability, source_lengths, target_lengths, details)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -153,7 +135,7 @@ class Alignments(Sequence[Alignment]):
                 raise ValueError("alignments are sliced in order, without a step")
             stop = max(start, stop)
             low, high = self.offsets[start], self.offsets[stop]
-            part = Alignments(
+            return Alignments(
                 self.offsets[start : stop + 1] - low,
                 self.source[low:high],
                 self.target[low:high],
@@ -161,9 +143,9 @@ class Alignments(Sequence[Alignment]):
                 self.source_lengths[start:stop],
                 self.target_lengths[start:stop],
                 {name: values[start:stop] for name, values in self.details.items()},
+                self.text,
+                self.first_pair + start,
             )
-            part.text, part.first_pair = self.text, self.first_pair + start
-            return part
         n = range(len(self))[index]
         low, high = self.offsets[n], self.offsets[n + 1]
         return Alignment(
@@ -179,15 +161,8 @@ class Alignments(Sequence[Alignment]):
         """Source and target exchanged."""
         pair = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         order = np.lexsort((self.source, self.target, pair))
-        return Alignments(
-            self.offsets,
-            self.target[order],
-            self.source[order],
-            self.probability[order],
-            self.target_lengths,
-            self.source_lengths,
-            self.details,
-        )
+        links = self.target[order], self.source[order], self.probability[order]
+        return Alignments(self.offsets, *links, self.target_lengths, self.source_lengths, self.details)
 
     def to_records(self, by: str = "link") -> list[dict[str, Any]]:
         """One dict per link (pair from 0, positions, probability, words where the text is known), or per pair.

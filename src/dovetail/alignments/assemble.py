@@ -1,7 +1,5 @@
 """From links of pieces to the Alignments of whole pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,8 +18,7 @@ def assemble(links: Links, pieces: Windows, source_lengths: np.ndarray, target_l
     if len(pieces) != len(np.unique(pieces.pair)):  # only windows can put links out of order
         order = np.lexsort((target, source, pair))
         pair, source, target, probability = pair[order], source[order], target[order], probability[order]
-    offsets = np.zeros(len(source_lengths) + 1, np.int64)
-    np.cumsum(np.bincount(pair, minlength=len(source_lengths)), out=offsets[1:])
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(pair, minlength=len(source_lengths)))])
     return Alignments(offsets, source, target, probability, source_lengths, target_lengths)
 
 

@@ -16,8 +16,6 @@ A link's probability is the mean of the two directions', P(a_j = i) and P(b_i = 
 have the link counts 0, unless `posteriors` says more.
 """
 
-from __future__ import annotations
-
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +23,7 @@ import numpy as np
 from dovetail.alignments.alignments import Alignments
 from dovetail.errors import InputError
 from dovetail.kernels.links import combine as kernels
+from dovetail.kernels.links.matching import match
 from dovetail.registry import Registry
 
 
@@ -45,6 +44,7 @@ class Combiner(Protocol):
 
 
 combiners: Registry[Combiner] = Registry("combination")
+Pair = tuple[np.ndarray, np.ndarray]
 
 
 def lookup_probabilities(links: Alignments, forward: Alignments, reverse: Alignments) -> np.ndarray:
@@ -54,8 +54,9 @@ def lookup_probabilities(links: Alignments, forward: Alignments, reverse: Alignm
 
 def _probabilities(links: Alignments, given: Alignments) -> np.ndarray:
     _check_pairs(len(links), len(given))
-    probability = np.empty(len(links.source), np.float32)
-    kernels.look_up(_packed(links), _packed(given), probability)
+    found = match(*_packed(links)[:3], *_packed(given)[:3])
+    probability = np.zeros(len(found), np.float32)
+    probability[found >= 0] = given.probability[found[found >= 0]]
     return probability
 
 
@@ -92,7 +93,7 @@ def _details(forward: Alignments, reverse: Alignments) -> dict[str, Any]:
     return details
 
 
-def _lengths(forward: Alignments, reverse: Alignments) -> tuple[np.ndarray, np.ndarray]:
+def _lengths(forward: Alignments, reverse: Alignments) -> Pair:
     """Links from a file know a sentence only up to its last link: the direction that saw more is right."""
     return (
         np.maximum(forward.source_lengths, reverse.source_lengths).astype(np.int32, copy=False),
@@ -100,37 +101,40 @@ def _lengths(forward: Alignments, reverse: Alignments) -> tuple[np.ndarray, np.n
     )
 
 
-def _by_rule(rule: int, name: str, description: str) -> None:
-    """Register the combiner that applies one of the kernel's rules."""
+def _by_rule(rule: int, forward: Alignments, reverse: Alignments, lengths: Pair) -> tuple[np.ndarray, ...]:
+    """Offsets, positions and probabilities of the links that one of the kernel's rules takes."""
+    sizes = len(forward.source), len(reverse.source)
+    room = min(sizes) if rule == kernels.INTERSECTION else sum(sizes)
+    links = (np.empty(room, kind) for kind in (np.int32, np.int32, np.float32))
+    found = kernels.PackedLinks(np.empty(len(forward) + 1, np.int64), *links)
+    bad = kernels.combine(rule, _packed(forward), _packed(reverse), *lengths, found)
+    if bad >= 0:
+        raise ValueError(f"the links of pair {bad} are not sorted by (i, j), or lie outside its sentences")
+    size = found.offsets[-1]
+    # Copies, so that the room that was not needed is given back.
+    return found.offsets, *(values[:size].copy() for values in found[1:])
+
+
+def _register(name: str, description: str, rule: int = -1, direction: int | None = None) -> None:
+    """Register the combiner that applies one of the kernel's rules, or takes one `direction` as it is."""
 
     def combiner(
         forward: Alignments, reverse: Alignments, posteriors: tuple[Alignments, Alignments] | None = None
     ) -> Alignments:
         _check_pairs(len(forward), len(reverse))
-        forward_size, reverse_size = len(forward.source), len(reverse.source)
-        room = min(forward_size, reverse_size) if rule == kernels.INTERSECTION else forward_size + reverse_size
-        found = kernels.PackedLinks(
-            np.empty(len(forward) + 1, np.int64),
-            np.empty(room, np.int32),
-            np.empty(room, np.int32),
-            np.empty(room, np.float32),
-        )
         lengths = _lengths(forward, reverse)
-        bad = kernels.combine(rule, _packed(forward), _packed(reverse), *lengths, found)
-        if bad >= 0:
-            raise ValueError(f"the links of pair {bad} are not sorted by (i, j), or lie outside its sentences")
-        size = found.offsets[-1]
-        # Copies, so that the room that was not needed is given back.
-        result = Alignments(
-            found.offsets,
-            found.source[:size].copy(),
-            found.target[:size].copy(),
-            found.probability[:size].copy(),
-            *lengths,
-            _details(forward, reverse),
-        )
-        if posteriors is not None:
-            result.probability = lookup_probabilities(result, *posteriors)
+        details = _details(forward, reverse)
+        if direction is None:
+            offsets, source, target, probability = _by_rule(rule, forward, reverse, lengths)
+            result = Alignments(offsets, source, target, probability, *lengths, details)
+            if posteriors is not None:
+                result.probability = lookup_probabilities(result, *posteriors)
+        else:
+            chosen = (forward, reverse)[direction]
+            links = chosen.offsets, chosen.source, chosen.target, chosen.probability
+            result = Alignments(*links, *lengths, details)
+            if posteriors is not None:
+                result.probability = _probabilities(result, posteriors[direction])
         return result
 
     combiner.__name__ = combiner.__qualname__ = name.replace("-", "_")
@@ -138,43 +142,14 @@ def _by_rule(rule: int, name: str, description: str) -> None:
     combiners.add(name, combiner, description)
 
 
-def _one_direction(direction: int, name: str, description: str) -> None:
-    """Register the combiner that takes one direction as it is."""
-
-    def combiner(
-        forward: Alignments, reverse: Alignments, posteriors: tuple[Alignments, Alignments] | None = None
-    ) -> Alignments:
-        _check_pairs(len(forward), len(reverse))
-        chosen = (forward, reverse)[direction]
-        result = Alignments(
-            chosen.offsets,
-            chosen.source,
-            chosen.target,
-            chosen.probability,
-            *_lengths(forward, reverse),
-            _details(forward, reverse),
-        )
-        if posteriors is not None:
-            result.probability = _probabilities(result, posteriors[direction])
-        return result
-
-    combiner.__name__ = combiner.__qualname__ = name
-    combiner.__doc__ = description
-    combiners.add(name, combiner, description)
-
-
-_by_rule(kernels.INTERSECTION, "intersection", "links that both directions have")
-_by_rule(kernels.UNION, "union", "links that either direction has")
-_by_rule(kernels.GROW_DIAG, "grow-diag", "the intersection, grown into neighbouring links of the union")
-_by_rule(
-    kernels.GROW_DIAG_FINAL,
-    "grow-diag-final",
-    "grow-diag, then links of a word that has none on one side or the other",
+_register("intersection", "links that both directions have", kernels.INTERSECTION)
+_register("union", "links that either direction has", kernels.UNION)
+_register("grow-diag", "the intersection, grown into neighbouring links of the union", kernels.GROW_DIAG)
+_register(
+    "grow-diag-final", "grow-diag, then links of a word that has none on one side or the other", kernels.GROW_DIAG_FINAL
 )
-_by_rule(
-    kernels.GROW_DIAG_FINAL_AND,
-    "grow-diag-final-and",
-    "grow-diag, then links between two words that both have none",
+_register(
+    "grow-diag-final-and", "grow-diag, then links between two words that both have none", kernels.GROW_DIAG_FINAL_AND
 )
-_one_direction(0, "forward", "the forward direction alone, with its own probabilities")
-_one_direction(1, "reverse", "the reverse direction alone, with its own probabilities")
+_register("forward", "the forward direction alone, with its own probabilities", direction=0)
+_register("reverse", "the reverse direction alone, with its own probabilities", direction=1)

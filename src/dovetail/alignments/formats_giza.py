@@ -8,8 +8,6 @@ Each source word is followed by the target positions linked to it, counted from 
 link.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable
@@ -71,8 +69,7 @@ def read_giza(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> Al
     """Links and lengths; the words and the score are left aside."""
     counts: list[int] = []
     sizes: list[tuple[int, int]] = []
-    source: list[int] = []
-    target: list[int] = []
+    found: list[tuple[int, int]] = []
     remaining = iter(lines)
     previous = None
     while block := list(islice(remaining, 3)):
@@ -98,17 +95,12 @@ def read_giza(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> Al
                 raise outside_error(path, line + 2, f"of word {i + 1:,} to position {j + 1:,}", (I, J))
         counts.append(len(links))
         sizes.append((I, J))
-        source += [i for i, _ in links]
-        target += [j for _, j in links]
+        found += links
     if lengths is not None:
         check_pairs(path, 3 * len(counts), len(counts), len(lengths))
-    return pack(
-        np.array(counts, np.int64),
-        np.array(source, np.int32),
-        np.array(target, np.int32),
-        np.ones(len(source), np.float32),
-        np.array(sizes, np.int64).reshape(-1, 2) if lengths is None else lengths,
-    )
+    source, target = np.array(found, np.int32).reshape(-1, 2).T
+    own = np.array(sizes, np.int64).reshape(-1, 2) if lengths is None else lengths
+    return pack(np.array(counts, np.int64), source, target, np.ones(len(found), np.float32), own)
 
 
 def _header(text: str, path: str, line: int) -> tuple[int, int, int]:

@@ -1,7 +1,5 @@
 """`jsonl`: one JSON object a pair, with words, character offsets, probabilities and scores."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterable
@@ -78,15 +76,9 @@ def read_jsonl(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> A
         entries.append({name: value for name, value in entry.items() if name not in OWN})
     if lengths is not None:
         check_pairs(path, number, len(counts), len(lengths))
-    flat = np.array(links, np.int32).reshape(-1, 2)
-    return pack(
-        np.array(counts, np.int64),
-        np.ascontiguousarray(flat[:, 0]),
-        np.ascontiguousarray(flat[:, 1]),
-        np.array(probabilities, np.float32),
-        np.array(sizes, np.int64).reshape(-1, 2),
-        _details(entries),
-    )
+    source, target = np.array(links, np.int32).reshape(-1, 2).T
+    weights, own = np.array(probabilities, np.float32), np.array(sizes, np.int64).reshape(-1, 2)
+    return pack(np.array(counts, np.int64), source, target, weights, own, _details(entries))
 
 
 def _parse(line: str, path: str, number: int) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Formats with one line of links a pair: `pharaoh`, `probabilities` and `tsv`."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -72,13 +70,9 @@ def _parse_plain(lines: list[str]) -> LinkLines | None:
     ends = np.flatnonzero(text == ord("\n"))
     size = len(first) // 2
     numbers = np.fromstring(joined.replace("-", " "), np.int64, sep=" ") if size else np.zeros(0, np.int64)
-    return LinkLines(
-        np.diff(np.searchsorted(np.flatnonzero(dash), ends)),
-        numbers[::2].astype(np.int32),
-        numbers[1::2].astype(np.int32),
-        np.ones(size, np.float32),
-        np.zeros(size, bool),
-    )
+    counts = np.diff(np.searchsorted(np.flatnonzero(dash), ends))
+    source, target = numbers[::2].astype(np.int32), numbers[1::2].astype(np.int32)
+    return LinkLines(counts, source, target, np.ones(size, np.float32), np.zeros(size, bool))
 
 
 def _parse_any(lines: list[str], path: str, before: int, probabilities: bool) -> LinkLines:
@@ -100,13 +94,8 @@ def _parse_any(lines: list[str], path: str, before: int, probabilities: bool) ->
                 weights.append(parse_probability(weight, path, number))
             else:
                 _refuse(field, path, number)
-    return LinkLines(
-        np.array(counts, np.int64),
-        np.array(source, np.int32),
-        np.array(target, np.int32),
-        np.array(weights, np.float32),
-        np.array(possible, bool),
-    )
+    columns, kinds = (counts, source, target, weights, possible), (np.int64, np.int32, np.int32, np.float32, bool)
+    return LinkLines(*map(np.array, columns, kinds))
 
 
 def _refuse(field: str, path: str, line: int) -> NoReturn:

@@ -4,8 +4,6 @@ The form of the shared tasks of 2003 and 2005 (Mihalcea and Pedersen 2003); S, s
 means.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TextIO
@@ -80,13 +78,10 @@ def read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None) -> A
         key=lambda record: record.sentence,
     )
     pairs = len(lengths) if lengths is not None else records[-1].sentence if records else 0
-    return pack(
-        np.bincount(np.array([record.sentence - 1 for record in records], np.int64), minlength=pairs),
-        np.array([record.i for record in records], np.int32),
-        np.array([record.j for record in records], np.int32),
-        np.array([record.confidence for record in records], np.float32),
-        lengths,
-    )
+    numbers = np.array([record[:3] for record in records], np.int64).reshape(-1, 3)
+    counts = np.bincount(numbers[:, 0] - 1, minlength=pairs)
+    confidence = np.array([record.confidence for record in records], np.float32)
+    return pack(counts, numbers[:, 1], numbers[:, 2], confidence, lengths)
 
 
 def write_naacl(handle: TextIO, alignments: Alignments, text: Text | None, first_id: int) -> None:

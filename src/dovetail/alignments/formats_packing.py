@@ -1,7 +1,5 @@
 """From links in the order of a file to the packed arrays: sorted, each once, inside their sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -27,8 +25,7 @@ def sort_links(
 
     Of a link that stands there twice, the one with the larger weight stays.
     """
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
+    offsets = np.concatenate([[0], np.cumsum(counts)])
     key = (source.astype(np.int64) << 32) | target
     ascending = key[1:] > key[:-1]
     starts = offsets[1:-1]
@@ -42,7 +39,7 @@ def sort_links(
         order = order[first]
         source, target, weight = source[order], target[order], weight[order]
         np.cumsum(np.bincount(pair[first], minlength=len(counts)), out=offsets[1:])
-    return offsets, source.astype(np.int32, copy=False), target.astype(np.int32, copy=False), weight
+    return offsets, np.ascontiguousarray(source, np.int32), np.ascontiguousarray(target, np.int32), weight
 
 
 def check_pairs(path: str, lines: int, found: int, pairs: int | None) -> None:
@@ -92,12 +89,5 @@ def pack(
             starts = offsets[:-1][linked]
             lengths[linked, 0] = np.maximum.reduceat(source, starts) + 1
             lengths[linked, 1] = np.maximum.reduceat(target, starts) + 1
-    return Alignments(
-        offsets,
-        source,
-        target,
-        probability.astype(np.float32, copy=False),
-        lengths[:, 0].astype(np.int32),
-        lengths[:, 1].astype(np.int32),
-        details,
-    )
+    probability, own = probability.astype(np.float32, copy=False), lengths.T.astype(np.int32, order="C")
+    return Alignments(offsets, source, target, probability, own[0], own[1], details or {})

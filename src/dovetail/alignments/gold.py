@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from os import PathLike
 from typing import overload
@@ -39,6 +39,7 @@ class GoldPair:
     possible: set[tuple[int, int]]
 
 
+@dataclass(eq=False, repr=False)
 class Gold(Sequence[GoldPair]):
     """One `GoldPair` for each pair, in order, packed.
 
@@ -47,19 +48,15 @@ class Gold(Sequence[GoldPair]):
     pairs a person looked at: the others have no links here, and whatever an aligner links there is neither right nor wrong.
     """
 
-    def __init__(
-        self,
-        offsets: np.ndarray,
-        source: np.ndarray,
-        target: np.ndarray,
-        sure: np.ndarray,
-        annotated: np.ndarray | None = None,
-    ) -> None:
-        self.offsets = offsets
-        self.source = source
-        self.target = target
-        self.sure = sure
-        self.annotated = np.ones(len(offsets) - 1, bool) if annotated is None else annotated
+    offsets: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    sure: np.ndarray
+    annotated: np.ndarray = field(default_factory=lambda: np.empty(0, bool))
+
+    def __post_init__(self) -> None:
+        if len(self.annotated) != len(self.offsets) - 1:
+            self.annotated = np.ones(len(self.offsets) - 1, bool)
 
     @classmethod
     def from_links(
@@ -105,13 +102,8 @@ class Gold(Sequence[GoldPair]):
                 raise ValueError("gold is sliced in order, without a step")
             stop = max(start, stop)
             low, high = self.offsets[start], self.offsets[stop]
-            return Gold(
-                self.offsets[start : stop + 1] - low,
-                self.source[low:high],
-                self.target[low:high],
-                self.sure[low:high],
-                self.annotated[start:stop],
-            )
+            source, target, sure = (values[low:high] for values in (self.source, self.target, self.sure))
+            return Gold(self.offsets[start : stop + 1] - low, source, target, sure, self.annotated[start:stop])
         n = range(len(self))[index]
         entries = slice(self.offsets[n], self.offsets[n + 1])
         links = list(zip(self.source[entries].tolist(), self.target[entries].tolist(), strict=True))
@@ -282,14 +274,10 @@ def _read_naacl(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
     else:
         pair = np.array([record.sentence - 1 for record in records], np.int64)
     together = np.argsort(pair, kind="stable")  # the lines of a sentence need not stand together
+    links = np.array([(record.i, record.j, record.sure) for record in records], np.int64).reshape(-1, 3)
+    i, j, sure = links[together].T
     counts = np.bincount(pair, minlength=pairs)
-    packed = sort_links(
-        counts,
-        np.array([record.i for record in records], np.int64)[together],
-        np.array([record.j for record in records], np.int64)[together],
-        np.array([record.sure for record in records], bool)[together],
-    )
-    return Gold(*packed, counts > 0)
+    return Gold(*sort_links(counts, i, j, sure.astype(bool)), counts > 0)
 
 
 gold_formats: Registry[GoldReader] = Registry("gold format")

@@ -209,8 +209,7 @@ class _LinePacker:
             known: dict[str, int] = {}
             numbers = (known.setdefault(self._normalise(token), len(known)) for token in tokens)
             ids, words = np.fromiter(numbers, np.int32, len(tokens))[ids], known
-        offsets = np.zeros(sum(len(counts) for _, counts in self._parts) + 1, np.int64)
-        np.cumsum(np.concatenate([counts for _, counts in self._parts]), out=offsets[1:])
+        offsets = np.cumsum(np.concatenate([[0], *(counts for _, counts in self._parts)]), dtype=np.int64)
         return _side(ids, offsets, words, self.text)
 
 

@@ -1,7 +1,5 @@
 """Raw lines to word numbers, many lines at a time."""
 
-from __future__ import annotations
-
 from array import array
 from itertools import pairwise
 
@@ -40,11 +38,9 @@ class TokenNumbers:
 
     def __init__(self) -> None:
         self.known = 0
-        self._table = np.full(1 << 14, -1, np.int32)
-        self._hashes = np.empty(1 << 13, np.uint64)
-        self._heads = np.empty(1 << 13, np.uint64)
-        self._starts = np.zeros((1 << 13) + 1, np.int64)
-        self._store = np.empty(1 << 16, np.uint8)
+        hashes, heads = np.empty((2, 1 << 13), np.uint64)
+        starts, store = np.zeros((1 << 13) + 1, np.int64), np.empty(1 << 16, np.uint8)
+        self._types = kernels.Types(np.full(1 << 14, -1, np.int32), hashes, heads, starts, store)
 
     def number(self, lines: LineBuffer, first: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the tokens of the lines from `first` on, and how many each of these lines has."""
@@ -53,33 +49,19 @@ class TokenNumbers:
         counts = np.empty(len(ends) - 1, np.int64)
         line = used = 0
         while True:
-            line, self.known, used = kernels.number_tokens(
-                text,
-                ends,
-                line,
-                self._table,
-                self._hashes,
-                self._heads,
-                self._starts,
-                self._store,
-                self.known,
-                ids,
-                used,
-                counts,
-            )
+            known = self._types, self.known
+            line, self.known, used = kernels.number_tokens(text, ends, line, *known, ids, used, counts)
             if line == len(counts):
                 return ids[:used].copy(), counts
             self._grow()
 
     def _grow(self) -> None:
-        self._table = np.full(2 * len(self._table), -1, np.int32)
-        self._hashes = np.resize(self._hashes, 2 * len(self._hashes))
-        self._heads = np.resize(self._heads, 2 * len(self._heads))
-        self._starts = np.resize(self._starts, 2 * len(self._starts) - 1)
-        self._store = np.resize(self._store, 2 * len(self._store))
-        kernels.spread(self._hashes, self.known, self._table)
+        table, hashes, heads, starts, store = (np.resize(values, 2 * len(values)) for values in self._types)
+        table.fill(-1)
+        self._types = kernels.Types(table, hashes, heads, starts[:-1], store)
+        kernels.spread(hashes, self.known, table)
 
     def tokens(self) -> list[str]:
         """All tokens by number."""
-        store, starts = self._store.tobytes(), self._starts[: self.known + 1].tolist()
+        store, starts = self._types.store.tobytes(), self._types.starts[: self.known + 1].tolist()
         return [store[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]

@@ -1,7 +1,5 @@
 """Sentence pairs from files: two files of lines, one file of two columns, or a translation memory."""
 
-from __future__ import annotations
-
 import codecs
 import io
 import os

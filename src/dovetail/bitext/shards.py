@@ -95,12 +95,8 @@ class Block:
 
     def view(self, work: Workspace) -> Workspace:
         """The part of a shard's workspace that this block needs."""
-        return Workspace(
-            work.forward[: self.cells],
-            work.reverse[: self.cells],
-            work.null_forward[: self.columns],
-            work.null_reverse[: self.rows],
-        )
+        sizes = self.cells, self.cells, self.columns, self.rows
+        return Workspace(*(values[:size] for values, size in zip(work, sizes, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -130,16 +126,21 @@ class Shard:
         )
         return Workspace(*(np.empty(size, np.float32) for size in (cells, cells, columns, rows)))
 
+    def token_counts(self) -> tuple[np.ndarray, np.ndarray]:
+        """How many tokens of all pieces each source and each target word has."""
+        pieces, slots = self.pieces, self.slots
+        source = self.source_ids[token_places(pieces.source_start, pieces.source_length)]
+        target = self.target_ids[token_places(pieces.target_start, pieces.target_length)]
+        return np.bincount(source, minlength=slots.n_sources), np.bincount(target, minlength=slots.n_targets)
+
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
 
-        def packed(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            offsets = _cumulative(length[pieces])
-            return ids[np.repeat(start[pieces] - offsets[:-1], length[pieces]) + np.arange(offsets[-1])], offsets
-
-        source = packed(self.source_ids, self.pieces.source_start, self.pieces.source_length)
-        target = packed(self.target_ids, self.pieces.target_start, self.pieces.target_length)
-        return lay_out(*source, *target, self.slots.n_sources, self.slots.n_targets, pool)
+        source_length, target_length = self.pieces.source_length[pieces], self.pieces.target_length[pieces]
+        source_ids = self.source_ids[token_places(self.pieces.source_start[pieces], source_length)]
+        target_ids = self.target_ids[token_places(self.pieces.target_start[pieces], target_length)]
+        sides = source_ids, _cumulative(source_length), target_ids, _cumulative(target_length)
+        return lay_out(*sides, self.slots.n_sources, self.slots.n_targets, pool)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
@@ -170,28 +171,17 @@ def lay_out(
     piece_row = _cumulative(pieces.source_length)
     piece_column = _cumulative(pieces.target_length)
     piece_cell = _cumulative(pieces.source_length.astype(np.int64) * pieces.target_length)
-    row_piece = np.empty(piece_row[-1], np.int32)
-    words = np.empty(piece_row[-1], np.int32)
-    kernels.row_words(source_ids, pieces.source_start, pieces.source_length, piece_row, row_piece, words)
+    row_piece = np.repeat(np.arange(len(pieces), dtype=np.int32), pieces.source_length)
+    words = source_ids[token_places(pieces.source_start, pieces.source_length)]
 
     order, word_starts = kernels.sort_by_word(words, n_sources)
-    cells_before = np.zeros(len(order) + 1, np.int64)
-    np.cumsum(pieces.target_length[row_piece[order]], out=cells_before[1:])
-    cells_of_word = np.diff(cells_before[word_starts])
+    cells_of_word = np.diff(_cumulative(pieces.target_length[row_piece[order]])[word_starts])
     bound = np.minimum(cells_of_word, n_targets)
     bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
     rank = np.empty(piece_cell[-1], np.uint16)
 
-    tokens = kernels.Tokens(
-        order,
-        word_starts,
-        row_piece,
-        piece_row,
-        piece_cell,
-        pieces.target_start,
-        pieces.target_length,
-        target_ids,
-    )
+    targets = pieces.target_start, pieces.target_length, target_ids
+    tokens = kernels.Tokens(order, word_starts, row_piece, piece_row, piece_cell, *targets)
 
     def rank_words(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         return kernels.rank_cells(first, last, tokens, n_targets, int(bound[first:last].sum()), rank)
@@ -203,34 +193,22 @@ def lay_out(
 
     longest = int(max(pieces.source_length.max(initial=0), pieces.target_length.max(initial=0)))
     blocks = []
+    of_pieces = pieces.source_start, pieces.target_start, pieces.source_length, pieces.target_length
     for first, last in _blocks(piece_cell, block_cells):
-        rows = slice(piece_row[first], piece_row[last])
-        columns = slice(piece_column[first], piece_column[last])
-        cells = slice(piece_cell[first], piece_cell[last])
-        lines = np.stack(
-            [
-                piece_row[first:last] - rows.start,
-                piece_column[first:last] - columns.start,
-                piece_cell[first:last] - cells.start,
-                pieces.source_start[first:last],
-                pieces.target_start[first:last],
-                pieces.source_length[first:last],
-                pieces.target_length[first:last],
-            ],
-            axis=1,
-        ).astype(np.int64)
-        blocks.append(
-            _block(
-                (first, last),
-                Pieces(lines, source_ids, target_ids),
-                Ranks(row_start, rank[cells]),
-                row_piece[rows] - np.int32(first),
-                words[rows],
-                int(columns.stop - columns.start),
-                longest,
-            )
-        )
+        rows, cells = slice(piece_row[first], piece_row[last]), slice(piece_cell[first], piece_cell[last])
+        before = [place[first:last] - place[first] for place in (piece_row, piece_column, piece_cell)]
+        lines = np.stack([*before, *(values[first:last] for values in of_pieces)], axis=1).astype(np.int64)
+        block_pieces, ranks = Pieces(lines, source_ids, target_ids), Ranks(row_start, rank[cells])
+        columns = int(piece_column[last] - piece_column[first])
+        of_rows = row_piece[rows] - np.int32(first), words[rows]
+        blocks.append(_block((first, last), block_pieces, ranks, *of_rows, columns, longest))
     return Shard(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
+
+
+def token_places(start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """Places in the packed ids of the tokens of pieces, in order."""
+    before = _cumulative(length)
+    return np.repeat(start - before[:-1], length) + np.arange(before[-1])
 
 
 def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:

@@ -57,15 +57,10 @@ def _folded(vocabulary: Vocabulary) -> list[str]:
 
 def _letters(vocabulary: Vocabulary) -> Letters:
     folded = [word[:LONGEST_WORD] for word in vocabulary.derived("folded", _folded)]
-    offsets = np.zeros(len(folded) + 1, np.int64)
-    np.cumsum([len(word) for word in folded], out=offsets[1:])
+    offsets = np.cumsum([0, *map(len, folded)], dtype=np.int64)
     codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
-    return Letters(
-        codes,
-        offsets,
-        _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit),
-        _any(codes, offsets, _is_unspaced),
-    )
+    plain = _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit)
+    return Letters(codes, offsets, plain, _any(codes, offsets, _is_unspaced))
 
 
 def _any(codes: np.ndarray, offsets: np.ndarray, test: Callable[[str], bool]) -> np.ndarray:
@@ -74,8 +69,7 @@ def _any(codes: np.ndarray, offsets: np.ndarray, test: Callable[[str], bool]) ->
     passes[codes] = True
     present = np.flatnonzero(passes)
     passes[present] = [test(chr(code)) for code in present]
-    before = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(passes[codes], out=before[1:])
+    before = np.concatenate([[0], np.cumsum(passes[codes])])
     return before[offsets[1:]] > before[offsets[:-1]]
 
 

@@ -4,8 +4,6 @@ A line ends at `\\n` or `\\r\\n` and nowhere else.  A lone `\\r`, U+2028 or U+00
 shift every later line of one side against the other: no `str.splitlines`, no universal newlines here.
 """
 
-from __future__ import annotations
-
 import codecs
 import errno
 import io
@@ -65,8 +63,13 @@ def _is_plain(path: StrPath) -> bool:
     """Whether this is a file, and not a compressed one."""
     if not os.path.isfile(path) or os.fspath(path).endswith(tuple(MAGIC)):
         return False
+    return not _head(path).startswith(tuple(MAGIC.values()))
+
+
+def _head(path: StrPath) -> bytes:
+    """As many first bytes of a file as it takes to tell how it is compressed."""
     with open(path, "rb") as handle:
-        return not handle.read(max(map(len, MAGIC.values()))).startswith(tuple(MAGIC.values()))
+        return handle.read(max(map(len, MAGIC.values())))
 
 
 def _open(file: Any, mode: Any, plain: bool, **settings: Any) -> Any:
@@ -219,7 +222,8 @@ def reading_problem(path: StrPath, error: Exception, line: int | None = None) ->
     if os.path.isfile(path) and os.path.getsize(path) == 0:  # to bz2 and lzma, a file cut off at once
         return empty_file(path)
     suffix = Path(path).suffix.lower()
-    if suffix in MAGIC and not _starts_with(path, MAGIC[suffix]):
+    # A file cut off within these bytes may have been one, and so may a pipe.
+    if suffix in MAGIC and os.path.isfile(path) and not MAGIC[suffix].startswith(_head(path)[: len(MAGIC[suffix])]):
         return InputError(
             f"the name ends in {suffix}, but the contents are something else",
             path=name,
@@ -230,14 +234,6 @@ def reading_problem(path: StrPath, error: Exception, line: int | None = None) ->
     else:
         problem, remedy = f"the compressed data are damaged ({error})", "Fetch or compress the file again."
     return InputError(problem, path=name, line=line, remedy=remedy)
-
-
-def _starts_with(path: StrPath, magic: bytes) -> bool:
-    """Whether a file begins so; True too for one cut off within these bytes, and for a pipe."""
-    if not os.path.isfile(path):
-        return True
-    with open(path, "rb") as handle:
-        return magic.startswith(handle.read(len(magic)))
 
 
 @contextmanager

@@ -5,8 +5,6 @@ piece, a pair with an empty side is none, and a pair with more than `LONGEST` to
 proportion and overlapping by `OVERLAP` tokens, so that a link may stray that far from the diagonal.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,37 +44,17 @@ def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = L
     full = (source_length > 0) & (target_length > 0)
     long = full & (np.maximum(source_length, target_length) > longest)
     pair = np.flatnonzero(full & ~long)
+    I, J = source_length[pair], target_length[pair]
     zeros = np.zeros(len(pair), np.int64)
-    columns = [
-        pair,
-        source_offsets[pair],
-        target_offsets[pair],
-        source_length[pair],
-        target_length[pair],
-        zeros,
-        zeros,
-        zeros,
-        source_length[pair],
-        zeros,
-        target_length[pair],
-    ]
+    rows = np.stack([pair, source_offsets[pair], target_offsets[pair], I, J, zeros, zeros, zeros, I, zeros, J], axis=1)
     if long.any():
-        rows = [row for n in np.flatnonzero(long) for row in _windows(int(n), source_offsets, target_offsets)]
-        columns = [np.concatenate([column, extra]) for column, extra in zip(columns, np.array(rows).T, strict=True)]
-        order = np.lexsort((columns[6], columns[5], columns[0]))
-        columns = [column[order] for column in columns]
-    (pair, s_start, t_start, s_length, t_length, s_offset, t_offset, s_low, s_high, t_low, t_high) = columns
-    return Windows(
-        pair,
-        s_start,
-        t_start,
-        s_length.astype(np.int32),
-        t_length.astype(np.int32),
-        s_offset.astype(np.int32),
-        t_offset.astype(np.int32),
-        np.stack([s_low, s_high], axis=1).astype(np.int32),
-        np.stack([t_low, t_high], axis=1).astype(np.int32),
-    )
+        more = [row for n in np.flatnonzero(long) for row in _windows(int(n), source_offsets, target_offsets)]
+        rows = np.concatenate([rows, more])
+        rows = rows[np.lexsort(rows.T[[6, 5, 0]])]
+    small, columns = rows.astype(np.int32), np.ascontiguousarray(rows[:, :3].T)
+    lengths_and_offsets = np.ascontiguousarray(small[:, 3:7].T)
+    parts = [*columns, *lengths_and_offsets, small[:, 7:9].copy(), small[:, 9:].copy()]
+    return Windows(*parts)
 
 
 def _windows(n: int, source_offsets: np.ndarray, target_offsets: np.ndarray) -> list[tuple[int, ...]]:
@@ -90,19 +68,7 @@ def _windows(n: int, source_offsets: np.ndarray, target_offsets: np.ndarray) -> 
         j_low, j_high = k * J // K, (k + 1) * J // K
         i_first, i_last = max(0, i_low - OVERLAP), min(I, i_high + OVERLAP)
         j_first, j_last = max(0, j_low - OVERLAP), min(J, j_high + OVERLAP)
-        rows.append(
-            (
-                n,
-                int(source_offsets[n]) + i_first,
-                int(target_offsets[n]) + j_first,
-                i_last - i_first,
-                j_last - j_first,
-                i_first,
-                j_first,
-                i_low - i_first,
-                i_high - i_first,
-                j_low - j_first,
-                j_high - j_first,
-            )
-        )
+        starts = int(source_offsets[n]) + i_first, int(target_offsets[n]) + j_first
+        cores = i_low - i_first, i_high - i_first, j_low - j_first, j_high - j_first
+        rows.append((n, *starts, i_last - i_first, j_last - j_first, i_first, j_first, *cores))
     return rows

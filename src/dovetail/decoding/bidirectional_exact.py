@@ -1,30 +1,14 @@
 """Bidirectional decoding with a proof: dual bounds over shared events, pruning, and branching on what stays open."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget
+from dovetail.kernels.bidirectional import records
 from dovetail.kernels.bidirectional.bound import descend
 from dovetail.kernels.bidirectional.branch import choose_event, force_event
-from dovetail.kernels.bidirectional.records import (
-    ADJACENCY,
-    BOUND,
-    CEILING,
-    DEAD,
-    GAMMA,
-    ITERATIONS,
-    LIVE,
-    PAUSE,
-    SCORE,
-    STALL,
-    UNTIL_SEARCH,
-    Incumbent,
-    Node,
-    Problem,
-)
+from dovetail.kernels.bidirectional.records import ADJACENCY, DEAD, LIVE, Incumbent, Node, Problem
 from dovetail.kernels.bidirectional.search import score_and_ceiling
 
 MOVES_AT_A_TIME = 2e7  # of the chains, about 10 ms: between them the clock is looked at
@@ -42,23 +26,23 @@ def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
     events = int(np.count_nonzero(root.live))
     x, y = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
     figures = np.zeros(8)
-    figures[SCORE], figures[CEILING] = score_and_ceiling(problem, x, y)
-    figures[PAUSE] = 1
+    figures[records.SCORE], figures[records.CEILING] = score_and_ceiling(problem, x, y)
+    figures[records.PAUSE] = 1
     incumbent = Incumbent(x, y, np.zeros((I + 1, J + 1), np.bool_), figures)
 
     def iterations_left() -> float:
-        return budget.iterations_left(int(figures[ITERATIONS]))
+        return budget.iterations_left(int(figures[records.ITERATIONS]))
 
     def bounded(node: Node, bound: float, iterations: int) -> float | None:
         """The node's bound after so many iterations, or None if it holds nothing better than the incumbent."""
-        figures[BOUND], figures[GAMMA], figures[STALL], figures[UNTIL_SEARCH] = bound, 1.0, 0, 1
+        figures[[records.BOUND, records.GAMMA, records.STALL, records.UNTIL_SEARCH]] = bound, 1.0, 0, 1
         left: float = iterations
         while left > 0:
             now = min(left, step, max(1, iterations_left()))
             if descend(problem, node, incumbent, int(now)):
                 return None
             left = min(left - now, iterations_left())
-        return float(figures[BOUND])
+        return float(figures[records.BOUND])
 
     root_bound = bounded(root, math.inf, max(1, budget.root_iterations))
     pruned = 1.0 - int(np.count_nonzero(root.live)) / events
@@ -66,7 +50,7 @@ def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
     decided, settled = 0, -math.inf
     while open_nodes and iterations_left():
         node, bound = open_nodes.pop()
-        if bound <= figures[CEILING]:
+        if bound <= figures[records.CEILING]:
             continue
         event = choose_event(node)
         if event < 0:  # nothing left to decide: its bound is now the score of a pair, but for rounding
@@ -87,7 +71,7 @@ def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
                 halves.append((half, half_bound))
         open_nodes += sorted(halves, key=lambda half: half[1])  # the more promising half is opened first
     bound = max([settled, *(bound for _, bound in open_nodes)])
-    return BidirectionalMap.of(problem, x, y, bound, int(figures[ITERATIONS]), decided, pruned)
+    return BidirectionalMap.of(problem, x, y, bound, int(figures[records.ITERATIONS]), decided, pruned)
 
 
 def _root(I: int, J: int, kind: int) -> Node:

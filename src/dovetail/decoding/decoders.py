@@ -106,13 +106,9 @@ class PosteriorThreshold(Decoder):
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
         work, block = evidence.posteriors(), evidence.block
-
-        def task(first: int, last: int) -> None:
-            collect_kernels.mark_threshold(first, last, block.lines, work, self.threshold, marks)
-            if self.grow < self.threshold:
-                grow_kernels.grow(first, last, block.lines, work, self.grow, marks)
-
-        evidence.pool.map(task, block.tasks)
+        evidence.pool.map(collect_kernels.mark_threshold, block.tasks, block.lines, work, self.threshold, marks)
+        if self.grow < self.threshold:
+            evidence.pool.map(grow_kernels.grow, block.tasks, block.lines, work, self.grow, marks)
 
 
 class Viterbi(Decoder):

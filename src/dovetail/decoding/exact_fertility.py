@@ -73,11 +73,6 @@ class ExactFertility(Decoder):
         """For each piece decoded so far, both directions together: certified, score, bound, iterations."""
         return self._found.all()
 
-    def _allowed(self, shape: tuple[int, ...]) -> int:
-        """Iterations for potentials of I + 1 rows and J columns, each of which looks at about (I + 1) ** 2 J moves."""
-        rows, J = shape
-        return max(1, min(self.iterations, MOVES // (rows * rows * max(J, 1))))
-
     def solve(
         self, model: Model, block: Block, work: Workspace, pool: Pool
     ) -> tuple[Alignments, dict[str, np.ndarray]]:
@@ -91,7 +86,8 @@ class ExactFertility(Decoder):
                 line = block.lines[piece]
                 for direction in self.directions:
                     p = potentials(model, block, work, line, direction)
-                    allowed = self._allowed(p.emission.shape)
+                    rows, J = p.emission.shape  # an iteration looks at about rows ** 2 J moves
+                    allowed = max(1, min(self.iterations, MOVES // (rows * rows * max(J, 1))))
                     result = fertility_map(*p, method=self.method, iterations=allowed, time_limit=self.seconds)
                     start = line[COLUMN] if direction == 0 else line[ROW]
                     found[direction][start : start + len(result.alignment)] = result.alignment

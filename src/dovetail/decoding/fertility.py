@@ -4,8 +4,6 @@
 over what is left, and, where even that is open, branching.  `method="subgradient"` is the paper's own algorithm.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 import time
@@ -23,8 +21,6 @@ from dovetail.kernels.exact_fertility.records import Incumbent, Node, Problem
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
 from dovetail.kernels.exact_fertility.search import search
 from dovetail.registry import Registry
-
-_ARGUMENTS = ("log_emission", "log_transition", "log_null", "log_fertility", "log_null_fertility")
 
 
 @dataclass(frozen=True)
@@ -281,16 +277,11 @@ def _lay_out(
     fertility = _array(log_fertility, "log_fertility", 2)
     _check_shape(transition, "log_transition", (R, R - 1), emission)
     _check_shape(fertility, "log_fertility", (R - 1, J + 1), emission)
-    null_fertility = np.empty(0)
+    null_fertility = None
     if log_null_fertility is not None:
         null_fertility = _array(log_null_fertility, "log_null_fertility", 1)
         _check_shape(null_fertility, "log_null_fertility", (J + 1,), emission)
-    problem, whole, flaw = lay_out(emission, transition, float(log_null), fertility, null_fertility)
-    if flaw:
-        raise InputError(
-            f"{_ARGUMENTS[flaw - 1]} holds NaN or +inf", remedy="Scores are finite, or -inf for what is forbidden."
-        )
-    return problem, whole
+    return lay_out(emission, transition, float(_array([log_null], "log_null", 1)[0]), fertility, null_fertility)
 
 
 def _array(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
@@ -300,6 +291,8 @@ def _array(values: ArrayLike, name: str, dimensions: int) -> np.ndarray:
         raise InputError(f"{name} is not an array of numbers ({error})") from None
     if array.ndim != dimensions:
         raise InputError(f"{name} has {array.ndim} dimensions instead of {dimensions}")
+    if not array.max(initial=-math.inf) < math.inf:
+        raise InputError(f"{name} holds NaN or +inf", remedy="Scores are finite, or -inf for what is forbidden.")
     return array
 
 

@@ -1,7 +1,5 @@
 """From alignments, a position per token, to marks on cells."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.decoding.evidence import Evidence
@@ -11,5 +9,4 @@ from dovetail.models.model import Alignments
 
 def mark_alignments(evidence: Evidence, found: Alignments, marks: np.ndarray) -> None:
     """Mark the links of both directions' alignments."""
-    lines = evidence.block.lines
-    evidence.pool.map(lambda first, last: mark(first, last, lines, *found, marks), evidence.block.tasks)
+    evidence.pool.map(mark, evidence.block.tasks, evidence.block.lines, *found, marks)

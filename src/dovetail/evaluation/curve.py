@@ -1,7 +1,5 @@
 """Precision against recall as the threshold on link probabilities falls."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

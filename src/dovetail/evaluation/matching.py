@@ -1,7 +1,5 @@
 """Links beside gold links: which of them are sure, which possible, and how many a pair."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +20,7 @@ def as_sets(alignments: Alignments) -> Alignments:
 
 def per_pair(offsets: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """How many entries of each pair the mask holds, (N,) int64."""
-    running = np.zeros(len(mask) + 1, np.int64)
-    np.cumsum(mask, out=running[1:])
+    running = np.concatenate([[0], np.cumsum(mask)])
     return running[offsets[1:]] - running[offsets[:-1]]
 
 
@@ -93,12 +90,6 @@ def tally(
     kept = np.ones(len(matched.sure), bool) if links is None else links
     sure = gold.sure if gold_links is None else gold.sure & gold_links
     offsets = matched.links.offsets
-    return np.stack(
-        [
-            per_pair(offsets, kept),
-            per_pair(gold.offsets, sure),
-            per_pair(offsets, matched.sure & kept),
-            per_pair(offsets, matched.possible & kept),
-        ],
-        axis=1,
-    )[gold.annotated]
+    of_links = (per_pair(offsets, mask) for mask in (matched.sure & kept, matched.possible & kept))
+    table = np.stack([per_pair(offsets, kept), per_pair(gold.offsets, sure), *of_links], axis=1)
+    return table[gold.annotated]

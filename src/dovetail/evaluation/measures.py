@@ -1,7 +1,5 @@
 """What links look like, beside how right they are: shape, agreement, fertility, dictionary, rare words."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -142,9 +140,7 @@ def _side(links: Alignments | Gold, side: Side) -> np.ndarray:
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:
-    starts = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def _reach(offsets: np.ndarray, positions: np.ndarray) -> np.ndarray:

@@ -1,7 +1,5 @@
 """The bidirectional problem as an integer program, for HiGHS: slow, and the referee of the other methods."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -74,21 +72,17 @@ class _Program:
     def __init__(self) -> None:
         self.columns = 0
         self.rows = 0
-        self.costs: list[np.ndarray] = []
-        self.uppers: list[np.ndarray] = []
-        self.integers: list[np.ndarray] = []
-        self.row_uppers: list[np.ndarray] = []
-        self.row_lowers: list[np.ndarray] = []
-        self.entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.variables: list[tuple[np.ndarray, ...]] = []  # costs, upper bounds, whether they are integer
+        self.limits: list[tuple[np.ndarray, ...]] = []  # of rows, lower and upper
+        self.entries: list[tuple[np.ndarray, ...]] = []  # rows, columns, factors
 
     def add_columns(self, costs: np.ndarray, integer: bool = False) -> np.ndarray:
         """Variables in [0, 1], shaped like their costs; those that cost -inf are fixed to 0."""
         names = self.columns + np.arange(costs.size).reshape(costs.shape)
         possible = costs.ravel() > -math.inf
         self.columns += costs.size
-        self.costs.append(np.where(possible, costs.ravel(), 0.0))
-        self.uppers.append(possible.astype(float))
-        self.integers.append(np.full(costs.size, integer))
+        finite = np.where(possible, costs.ravel(), 0.0)
+        self.variables.append((finite, possible.astype(float), np.full(costs.size, integer)))
         return names
 
     def add_rows(self, lower: float, upper: float, *terms: tuple[np.ndarray, float]) -> None:
@@ -96,8 +90,7 @@ class _Program:
         count = len(terms[0][0])
         names = self.rows + np.arange(count)
         self.rows += count
-        self.row_lowers.append(np.full(count, lower))
-        self.row_uppers.append(np.full(count, upper))
+        self.limits.append((np.full(count, lower), np.full(count, upper)))
         for columns, factor in terms:
             wide = columns.reshape(count, -1)
             rows = np.repeat(names, wide.shape[1])
@@ -149,19 +142,16 @@ class _Program:
         model = highspy.HighsLp()
         model.num_col_, model.num_row_ = self.columns, self.rows
         model.sense_ = highspy.ObjSense.kMaximize
-        model.col_cost_ = np.concatenate(self.costs)
         model.col_lower_ = np.zeros(self.columns)
-        model.col_upper_ = np.concatenate(self.uppers)
-        model.row_lower_ = np.concatenate(self.row_lowers)
-        model.row_upper_ = np.concatenate(self.row_uppers)
+        model.col_cost_, model.col_upper_, integers = map(np.concatenate, zip(*self.variables, strict=True))
+        model.row_lower_, model.row_upper_ = map(np.concatenate, zip(*self.limits, strict=True))
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        model.integrality_ = [kinds[int(integer)] for integer in np.concatenate(self.integers)]
-        rows, columns, factors = (np.concatenate(parts) for parts in zip(*self.entries, strict=True))
+        model.integrality_ = [kinds[int(integer)] for integer in integers]
+        rows, columns, factors = map(np.concatenate, zip(*self.entries, strict=True))
         order = np.argsort(rows, kind="stable")
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=self.rows)))).astype(
-            np.int32
-        )
+        starts = np.cumsum(np.bincount(rows + 1, minlength=self.rows + 1))
+        model.a_matrix_.start_ = starts.astype(np.int32)
         model.a_matrix_.index_ = columns[order].astype(np.int32)
         model.a_matrix_.value_ = factors[order]
         return model

@@ -1,7 +1,5 @@
 """Chang et al.'s (2014) own algorithms: Lagrangian relaxation (sections 3, 4), and constraints put back (sections 5, 6)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -12,18 +10,8 @@ from dovetail.decoding.bidirectional_problem import BidirectionalMap, Budget
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional.records import DISAGREEMENT, FULL, Problem
 from dovetail.kernels.bidirectional.search import improve, repair, score_and_ceiling
+from dovetail.kernels.laboratory import relaxation as kernels
 from dovetail.kernels.laboratory.constraints import MOST_CONSTRAINTS, OVERFLOW, Relaxed, constrained_best, new_entries
-from dovetail.kernels.laboratory.relaxation import (
-    SETTINGS,
-    Choice,
-    Lattice,
-    ReversePrices,
-    fill_prices,
-    prune,
-    relax,
-    step,
-    turn,
-)
 
 # section 8 of the paper
 ITERATIONS = 400
@@ -103,12 +91,12 @@ class _Relaxation:
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
         self.lively = ITERATIONS if from_zero else LIVELY
-        self.prices = ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
+        self.prices = kernels.ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
         self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
         self.constant = 0.0
         x, y = np.zeros(I + 1, np.int64), np.zeros(J + 1, np.int64)
-        self.choice, self.y = Choice(x, x.copy(), np.zeros((3 * I + J + 1, 3), np.int64)), y
+        self.choice, self.y = kernels.Choice(x, x.copy(), np.zeros((3 * I + J + 1, 3), np.int64)), y
         self.violated = np.zeros((I + 1, J), np.int64)
         self.own = np.zeros((I + 1, J + 1), np.int64)  # each constraint put back has a bit of its own
         self.constraints = 0
@@ -147,25 +135,27 @@ class _Relaxation:
             self.last_value = value
             if value == -math.inf:  # nothing better than the best pair is left
                 return
-            disagreements = step(self.choice.links, count, RATE**self.misses, self.multipliers, self.violated, self.y)
+            disagreements = kernels.step(
+                self.choice.links, count, RATE**self.misses, self.multipliers, self.violated, self.y
+            )
             if disagreements == 0 or self.iterations % GREEDY_EVERY == 1:
                 self.greedy()
             if pruning and self.bound - self.score < 0.9 * pruned_at:
                 pruned_at = self.bound - self.score
-                self.alive = prune(self.lattice, self.constant, self.ceiling)
+                self.alive = kernels.prune(self.lattice, self.constant, self.ceiling)
             if watch is not None:
                 watch()
 
     def solve(self, constrained: bool) -> tuple[float, int]:
         """L(lambda) or L(lambda; p), and how many reverse links it has; they and its path are in `choice`."""
         problem, lattice, prices, choice = self.problem, self.lattice, self.prices, self.choice
-        path, count = relax(problem, self.multipliers, lattice, prices, choice)
+        path, count = kernels.relax(problem, self.multipliers, lattice, prices, choice)
         self.constant = float(np.maximum(prices.rho[0, 1:], 0.0).sum()) - float(self.multipliers[0, 0])
         if not constrained or path == -math.inf:
             return path + self.constant, count
-        turn(lattice)
+        kernels.turn(lattice)
         null_rho = prices.rho[0].copy()
-        fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
+        kernels.fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
         relaxed = Relaxed(problem, self.multipliers, lattice, null_rho, prices, self.own)
         entries = new_entries(len(choice.x) + len(self.y) - 1, ENTRIES)
         return constrained_best(relaxed, entries, self.ceiling, path, choice)
@@ -198,10 +188,10 @@ class _Relaxation:
         return BidirectionalMap.of(self.problem, *self.best, self.bound, self.iterations, self.constraints, pruned)
 
 
-def _new_lattice(problem: Problem) -> Lattice:
+def _new_lattice(problem: Problem) -> kernels.Lattice:
     """All states live but those that reach beyond an edge; NULL has one setting."""
     I, J = len(problem.theta), len(problem.omega)
-    setting = np.arange(1 if problem.agreement.kind == FULL else SETTINGS)
+    setting = np.arange(1 if problem.agreement.kind == FULL else kernels.SETTINGS)
     live = np.ones((I + 1, J + 1, len(setting)), np.bool_)
     live[0] = live[:, 0, 1:] = False
     live[1, 1:, setting % 3 == 1] = live[I, 1:, setting % 3 == 2] = False
@@ -209,7 +199,7 @@ def _new_lattice(problem: Problem) -> Lattice:
     turned_theta = np.zeros_like(problem.theta)
     turned_theta[1:] = problem.theta[:0:-1].transpose(0, 2, 1)
     pi, turned_values, turned_pi = np.zeros((3, *live.shape))
-    return Lattice(live, np.full(live.shape, -math.inf), pi, turned_theta, turned_values, turned_pi)
+    return kernels.Lattice(live, np.full(live.shape, -math.inf), pi, turned_theta, turned_values, turned_pi)
 
 
 def _first_multipliers(omega: np.ndarray) -> np.ndarray:

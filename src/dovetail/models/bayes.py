@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from dovetail.kernels.bayes import frozen as kernels
 from dovetail.kernels.bayes import records
 from dovetail.kernels.gibbs.random import stream
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
-from dovetail.kernels.hmm.dense import JumpWeights
+from dovetail.kernels.hmm.dense import jump_weights
 from dovetail.kernels.records import Workspace
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.fertility.histogram import TAIL, FertilityHistogram
@@ -27,6 +27,8 @@ from dovetail.models.model import Memory, Model, Moves, Worked, refused
 from dovetail.models.null import Null, saved_null
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
+
+FEW = records.Chains(0, restarts=2, burn_in=2, samples=4)
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,6 @@ class FrozenOptions(Options):
     decoding_restarts: int = option(2, at_least=1, at_most=1_000, help="chains per sentence in aligning")
 
 
-@dataclass(frozen=True)
-class FrozenSampling:
-    """How new text is sampled while the counts stay as they are."""
-
-    seed: int = 0
-    samples: int = 4
-    restarts: int = 2
-    burn_in: int = 2
-
-
 @dataclass
 class BayesIBM1(IBM1):
     """IBM Model 1 with the lexicon integrated out.  Given the counts, marginals have a closed form: IBM Model 1's."""
@@ -103,7 +95,7 @@ class BayesHMM(Model):
     jumps: tuple[BinnedJumps, BinnedJumps]
     fertility: tuple[FertilityHistogram, FertilityHistogram]
     null: float = 0.2
-    sampling: FrozenSampling = field(default_factory=FrozenSampling)
+    sampling: records.Chains = FEW  # how new text is sampled
 
     name = "hmm-bayes"
     moving = True
@@ -127,32 +119,20 @@ class BayesHMM(Model):
             )
             for jumps, fertility, nulls in zip(self.jumps, self.fertility, self.lexicon.nulls, strict=True)
         ]
-        own = self.sampling
 
         def task(direction: int, first: int, last: int) -> None:
-            kernels.sample(
-                first,
-                last,
-                records.direction_of(block.pieces, block.ranks, direction == 1),
-                models[direction],
-                records.Chains(stream_key(own.seed, direction), own.restarts, own.burn_in, own.samples),
-                *buffers[direction],
-                scores[direction],
-            )
+            own = records.direction_of(block.pieces, block.ranks, direction == 1)
+            chains = self.sampling._replace(seed=stream_key(self.sampling.seed, direction))
+            kernels.sample(first, last, own, models[direction], chains, *buffers[direction], scores[direction])
 
         pool.map(task, [(direction, *run) for direction in range(2) for run in block.tasks])
         return np.ascontiguousarray(scores.T)
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         """The HMM's: fertility has no part in a path."""
-        weights = tuple(JumpWeights(*jumps.weights(block.longest)[:2]) for jumps in self.jumps)
-        nulls = self.lexicon.nulls
-        pool.map(
-            lambda first, last: viterbi_kernels.mark_hmm(
-                first, last, block.pieces, nulls, work, self.null, weights, marks
-            ),
-            block.tasks,
-        )
+        weights = tuple(jump_weights(*jumps.weights(block.longest)[:2]) for jumps in self.jumps)
+        given = block.pieces, self.lexicon.nulls, work, self.null, weights
+        pool.map(viterbi_kernels.mark_hmm, block.tasks, *given, marks)
 
     def moves(self, longest: int) -> Callable[[int, np.ndarray], Moves]:
         weights = [jumps.weights(longest) for jumps in self.jumps]
@@ -179,7 +159,8 @@ class BayesHMM(Model):
 
     def for_decoding(self, settings: Settings, seed: int, bitext: Bitext, shard: Shard) -> BayesHMM:
         own = settings.of(FrozenOptions)
-        return replace(self, sampling=FrozenSampling(seed, own.decoding_samples, own.decoding_restarts))
+        chains = self.sampling._replace(seed=seed, restarts=own.decoding_restarts, samples=own.decoding_samples)
+        return replace(self, sampling=chains)
 
     @property
     def counts_to_start(self) -> SeenCounts:

@@ -20,12 +20,8 @@ def listed(
     weight: np.ndarray,
 ) -> Listed:
     """Listed constraints from constraints and entries in order of pieces; `bound_piece` and `piece` say whose each is."""
-    return Listed(
-        np.stack([_begins(bound_piece, pieces), _begins(piece, pieces)]),
-        bound.astype(np.float64),
-        entries.astype(np.int32),
-        weight.astype(np.float32),
-    )
+    begin = np.stack([_begins(bound_piece, pieces), _begins(piece, pieces)])
+    return Listed(begin, bound.astype(np.float64), entries.astype(np.int32), weight.astype(np.float32))
 
 
 def joined(lists: Sequence[Listed], pieces: int) -> Listed:
@@ -54,9 +50,7 @@ def joined(lists: Sequence[Listed], pieces: int) -> Listed:
 
 
 def _begins(owner: np.ndarray, pieces: int) -> np.ndarray:
-    begin = np.zeros(pieces + 1, np.int64)
-    np.cumsum(np.bincount(owner.astype(np.int64), minlength=pieces), out=begin[1:])
-    return begin
+    return np.concatenate([[0], np.cumsum(np.bincount(owner.astype(np.int64), minlength=pieces))])
 
 
 def _owners(begin: np.ndarray) -> np.ndarray:
@@ -90,19 +84,12 @@ class Bound:
 
     @classmethod
     def of(cls, bindings: Sequence[Binding], shard: Shard) -> Bound:
-        none = np.zeros(0, np.float32)
-        rows = [b.rows for b in bindings if b.rows is not None]
-        columns = [b.columns for b in bindings if b.columns is not None]
+        sides = ([b.rows for b in bindings], [b.columns for b in bindings])
+        asked = [[bounds for bounds in side if bounds is not None] for side in sides]
+        rows, columns = (np.minimum.reduce(bounds) if bounds else np.zeros(0, np.float32) for bounds in asked)
         listed = joined([one for b in bindings for one in b.lists], len(shard.pieces))
         symmetric = any(b.symmetric for b in bindings)
-        return cls(
-            shard,
-            np.minimum.reduce(rows) if rows else none,
-            np.minimum.reduce(columns) if columns else none,
-            symmetric,
-            symmetric or _crosses(listed),
-            listed,
-        )
+        return cls(shard, rows, columns, symmetric, symmetric or _crosses(listed), listed)
 
     def part(self, block: Block) -> Constraints:
         """What is asked of the pieces of one block."""

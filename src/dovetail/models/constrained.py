@@ -14,16 +14,9 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Block, Shard
 from dovetail.errors import InputError
+from dovetail.kernels.projection import planes
 from dovetail.kernels.projection import project as kernels
-from dovetail.kernels.projection.records import (
-    MISSED,
-    PASSES,
-    PIECES,
-    BlockMultipliers,
-    CellMultipliers,
-    Counted,
-    Settings,
-)
+from dovetail.kernels.projection.records import BlockMultipliers, CellMultipliers, Counted, Settings
 from dovetail.kernels.records import JumpSums, Workspace
 from dovetail.models.bindings import Bound
 from dovetail.models.constraints import Constraint, constraints, make_constraint
@@ -184,9 +177,9 @@ class Constrained(IBM1):
         if memory is not None:
             memory.dense[block.first], memory.flat[block.first] = dense, plain.flat
         for part in parts:
-            self.effort.pieces += int(part.tally[PIECES])
-            self.effort.passes += float(part.tally[PASSES])
-            self.effort.missed += int(part.tally[MISSED])
+            self.effort.pieces += int(part.tally[planes.PIECES])
+            self.effort.passes += float(part.tally[planes.PASSES])
+            self.effort.missed += int(part.tally[planes.MISSED])
             if counting and statistics is not None:
                 statistics.add_jumps(part.sums)
         return scores

@@ -5,8 +5,6 @@ cover everything the kernels need: a bound on the expected links of each word, e
 weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,13 +15,13 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import Shard
+from dovetail.bitext.shards import Shard, token_places
 from dovetail.bitext.text import read_lines
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
 from dovetail.kernels.projection.records import ClassedSide
-from dovetail.models.bindings import Binding, Listed, listed
+from dovetail.models.bindings import Binding, listed
 from dovetail.models.constraint_values import check_number, check_words, checked_pairs
 from dovetail.registry import Registry
 
@@ -34,14 +32,15 @@ class Constraint(Protocol):
     """What every constraint offers.  `precision` and `slack` are what the projection uses where nobody says otherwise."""
 
     name: ClassVar[str]
-    precision: ClassVar[float]
-    slack: ClassVar[float]
+    precision: ClassVar[float] = 0.005
+    slack: ClassVar[float] = 0.0
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         """The constraint for this text."""
 
     def to_dict(self) -> dict[str, Any]:
         """What the constructor needs to make it again, for saving with a model."""
+        return {}
 
 
 constraints: Registry[type[Any]] = Registry("constraint")
@@ -88,25 +87,20 @@ def read_constraints(path: str | PathLike[str]) -> list[Any]:
 
 @constraints.register("bijective", "each word is used at most once in expectation (section 3.3)")
 @dataclass(frozen=True)
-class Bijective:
+class Bijective(Constraint):
     """sum over j of P(a_j = i) <= 1 for each source word i, and the same in the reverse direction."""
 
     name: ClassVar[str] = "bijective"
-    precision: ClassVar[float] = 0.005
-    slack: ClassVar[float] = 0.0
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         pieces = shard.pieces
         rows, columns = (np.ones(int(n.sum()), np.float32) for n in (pieces.source_length, pieces.target_length))
         return Binding(rows, columns)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {}
-
 
 @constraints.register("symmetric", "both directions believe equally in each link (section 3.4)")
 @dataclass(frozen=True)
-class Symmetric:
+class Symmetric(Constraint):
     """P(a_j = i) = P(b_i = j) in every cell, within the slack (equation 15)."""
 
     name: ClassVar[str] = "symmetric"
@@ -116,13 +110,10 @@ class Symmetric:
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         return Binding(symmetric=True)
 
-    def to_dict(self) -> dict[str, Any]:
-        return {}
-
 
 @constraints.register("fertility", "a maximum of expected links for each word, or for some")
 @dataclass(frozen=True)
-class MaximumFertility:
+class MaximumFertility(Constraint):
     """At most `source[word]` expected links for a source word, `default` for one not named; `target` likewise."""
 
     source: Mapping[str, float] = field(default_factory=dict)
@@ -130,8 +121,6 @@ class MaximumFertility:
     default: float | None = None
 
     name: ClassVar[str] = "fertility"
-    precision: ClassVar[float] = 0.005
-    slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_words("source", self.source, float)
@@ -150,7 +139,7 @@ class MaximumFertility:
             of_word = np.full(len(vocabulary), np.inf if self.default is None else self.default, np.float32)
             for number, bound in _numbered(words, vocabulary, bitext):
                 of_word[number] = bound
-            bounds.append(of_word[ids[_tokens(start, length)]])
+            bounds.append(of_word[ids[token_places(start, length)]])
         return Binding(bounds[0], bounds[1])
 
     def to_dict(self) -> dict[str, Any]:
@@ -159,7 +148,7 @@ class MaximumFertility:
 
 @constraints.register("dictionary", "word pairs that should be linked wherever they meet")
 @dataclass(frozen=True)
-class Dictionary:
+class Dictionary(Constraint):
     """Wherever words of a listed pair meet, they are linked with expectation at least `at_least`.
 
     Where several listed partners of a word are in the sentence, it is enough that together they get so much; where a word
@@ -170,8 +159,6 @@ class Dictionary:
     at_least: float = 0.8
 
     name: ClassVar[str] = "dictionary"
-    precision: ClassVar[float] = 0.005
-    slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_number("at_least", self.at_least, above=0, at_most=1)
@@ -182,21 +169,8 @@ class Dictionary:
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
         numbers = [(source.id(word(e)), target.id(word(f))) for e, f in self.pairs]
         known = [pair for pair in numbers if min(pair) >= 0]
-        keys = np.array(sorted({e * len(target) + f for e, f in known}), np.int64)
-        return Binding(
-            lists=[
-                _list_pairs(
-                    shard,
-                    np.arange(len(source), dtype=np.int64),
-                    np.arange(len(target), dtype=np.int64),
-                    keys,
-                    len(target),
-                    by_word=True,
-                    weight=-1.0,
-                    bound=-self.at_least,
-                )
-            ]
-        )
+        classes = [np.arange(len(words), dtype=np.int64) for words in (source, target)]
+        return _on_pairs(shard, classes, known, len(target), by_word=True, weight=-1.0, bound=-self.at_least)
 
     def to_dict(self) -> dict[str, Any]:
         return {"pairs": [list(pair) for pair in self.pairs], "at_least": self.at_least}
@@ -204,7 +178,7 @@ class Dictionary:
 
 @constraints.register("tags", "few links between words of certain parts of speech")
 @dataclass(frozen=True)
-class TagPairs:
+class TagPairs(Constraint):
     """Links between a source word tagged s and a target word tagged t, (s, t) in `pairs`: at most `at_most` a sentence.
 
     The tags of words come as mappings; a word without a tag is free.  Tags that depend on the sentence need a
@@ -217,8 +191,6 @@ class TagPairs:
     at_most: float = 0.1
 
     name: ClassVar[str] = "tags"
-    precision: ClassVar[float] = 0.005
-    slack: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         check_words("source_tags", self.source_tags, str)
@@ -227,35 +199,17 @@ class TagPairs:
         object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
-        names = [sorted({*tags.values()}) for tags in (self.source_tags, self.target_tags)]
-        classes = []
-        for tags, known, vocabulary in zip(
-            (self.source_tags, self.target_tags),
-            names,
-            (bitext.source.vocabulary, bitext.target.vocabulary),
-            strict=True,
-        ):
-            number = {tag: n for n, tag in enumerate(known)}
-            of_word = np.full(len(vocabulary), -1, np.int64)
-            for word, tag in _numbered(tags, vocabulary, bitext):
-                of_word[word] = number[tag]
+        numbers, classes = [], []
+        for tags, side in ((self.source_tags, bitext.source), (self.target_tags, bitext.target)):
+            numbers.append({tag: n for n, tag in enumerate(sorted({*tags.values()}))})
+            of_word = np.full(len(side.vocabulary), -1, np.int64)
+            for word, tag in _numbered(tags, side.vocabulary, bitext):
+                of_word[word] = numbers[-1][tag]
             classes.append(of_word)
-        width = max(1, len(names[1]))
-        keys = {names[0].index(s) * width + names[1].index(t) for s, t in self.pairs if s in names[0] and t in names[1]}
-        return Binding(
-            lists=[
-                _list_pairs(
-                    shard,
-                    classes[0],
-                    classes[1],
-                    np.array(sorted(keys), np.int64),
-                    width,
-                    by_word=False,
-                    weight=1.0,
-                    bound=self.at_most,
-                )
-            ]
-        )
+        source, target = numbers
+        known = [(source[s], target[t]) for s, t in self.pairs if s in source and t in target]
+        width = max(1, len(target))
+        return _on_pairs(shard, classes, known, width, by_word=False, weight=1.0, bound=self.at_most)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -280,11 +234,11 @@ class Limit:
     direction: Direction = "each"
 
 
-class PairConstraint:
+class PairConstraint(Constraint):
     """Base of constraints that one writes pair by pair: name it, give it `limits`, register it if it should be saved.
 
     `limits` may ask for the pair's number, too: a third argument.  Pairs count from 0 in the text that is aligned, so what
-    hangs on numbers should make sure of the words as well.
+    hangs on numbers should make sure of the words as well.  One that overrides the constructor overrides `to_dict`, too.
 
     >>> class NoFirstToLast(PairConstraint):
     ...     name = "no-first-to-last"
@@ -293,29 +247,18 @@ class PairConstraint:
     """
 
     name: ClassVar[str] = "pair constraint"
-    precision: ClassVar[float] = 0.005
-    slack: ClassVar[float] = 0.0
 
     def limits(self, source: list[str], target: list[str], number: int) -> Iterable[Limit]:
         """The limits of one pair, given its words (normalised, as the vocabularies have them) and its number."""
         raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """What the constructor needs; override it together with the constructor."""
-        return {}
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         bounds: list[tuple[int, float]] = []
         entries: list[tuple[int, int, int, int, float]] = []
         pieces, numbered = shard.pieces, _asks_for_the_number(self.limits)
         for p in range(len(pieces)):
-            (i0, I), (j0, J) = (
-                (int(start), int(length))
-                for start, length in (
-                    (pieces.source_start[p], pieces.source_length[p]),
-                    (pieces.target_start[p], pieces.target_length[p]),
-                )
-            )
+            i0, I = int(pieces.source_start[p]), int(pieces.source_length[p])
+            j0, J = int(pieces.target_start[p]), int(pieces.target_length[p])
             source = [bitext.source.vocabulary[w] for w in shard.source_ids[i0 : i0 + I]]
             target = [bitext.target.vocabulary[w] for w in shard.target_ids[j0 : j0 + J]]
             number = 0
@@ -364,29 +307,23 @@ def _numbered(words: Mapping[str, Any], vocabulary: Vocabulary, bitext: Bitext) 
     return [entry for entry in numbers if entry[0] >= 0]
 
 
-def _tokens(start: np.ndarray, length: np.ndarray) -> np.ndarray:
-    """Places in the packed ids of the tokens of all pieces, in order."""
-    length = length.astype(np.int64)
-    before = np.cumsum(length) - length
-    return np.repeat(start - before, length) + np.arange(int(length.sum()))
-
-
-def _list_pairs(
+def _on_pairs(
     shard: Shard,
-    source_class: np.ndarray,
-    target_class: np.ndarray,
-    keys: np.ndarray,
+    classes: Sequence[np.ndarray],
+    pairs: Iterable[tuple[int, int]],
     width: int,
     by_word: bool,
     weight: float,
     bound: float,
-) -> Listed:
-    """Constraints on the cells whose (class, class) is among `keys`, for each direction on its own."""
+) -> Binding:
+    """Constraints on the cells whose (class, class), the latter below `width`, is among `pairs`, for each direction."""
+    keys = np.array(sorted({e * width + f for e, f in pairs}), np.int64)
     pieces = shard.pieces
-    source = ClassedSide(shard.source_ids, pieces.source_start, pieces.source_length, source_class)
-    target = ClassedSide(shard.target_ids, pieces.target_start, pieces.target_length, target_class)
+    source = ClassedSide(shard.source_ids, pieces.source_start, pieces.source_length, classes[0])
+    target = ClassedSide(shard.target_ids, pieces.target_start, pieces.target_length, classes[1])
     bound_piece, number, piece, entries = kernels.list_pairs(source, target, keys, width, by_word)
-    return listed(len(pieces), bound_piece, bound * number, piece, entries, np.full(len(entries), weight))
+    weights = np.full(len(entries), weight)
+    return Binding(lists=[listed(len(pieces), bound_piece, bound * number, piece, entries, weights)])
 
 
 constraints.add_later(

@@ -14,7 +14,7 @@ from dovetail.bitext.shards import Block, Shard, Slots
 from dovetail.kernels.gibbs import counts as gibbs_counts
 from dovetail.kernels.gibbs import records
 from dovetail.kernels.gibbs import sample as kernels
-from dovetail.kernels.lexicon.table import FLOOR, scatter_null
+from dovetail.kernels.lexicon.table import FLOOR
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, SOURCE_SIDE, TARGET_SIDE, Workspace
 from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertility.entries import FertilityMeans
@@ -23,7 +23,7 @@ from dovetail.models.fertility.features import spelling
 from dovetail.models.hmm import DIRECTIONS, HMM
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps.distance import JumpCounts
-from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
+from dovetail.models.lexicon.table import LexiconCounts, TableLexicon, add_with_nulls
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Alignments, Potentials, Worked
 from dovetail.options import Options, Settings, option
@@ -164,11 +164,7 @@ class FertilityModel(IBM1):
 
     def zeros(self, shard: Shard) -> Any:
         """Nothing counted yet, but tokens."""
-        slots, longest = shard.slots, shard.longest
-        tokens = np.zeros(slots.n_sources, np.int64), np.zeros(slots.n_targets, np.int64)
-        for block in shard:
-            gibbs_counts.count_tokens(block.lines, SOURCE_SIDE, shard.source_ids, tokens[0])
-            gibbs_counts.count_tokens(block.lines, TARGET_SIDE, shard.target_ids, tokens[1])
+        slots, longest, tokens = shard.slots, shard.longest, shard.token_counts()
         widths = [MOST + 1 if fertility.wants_histogram else 0 for fertility in self.fertility]
         zero = [fertility.zero for fertility in self.fertility]
         return SampledStatistics(
@@ -237,19 +233,11 @@ class FertilityModel(IBM1):
         ]
         forward, reverse = self.fertility
         table = self.lexicon.table.view(np.uint64).reshape(-1)
-        factors = records.Model(
-            records.Translations(table, self.lexicon.nulls, not counting),
-            self.factors(longest),
-            records.Fertility(
-                (forward.ratios, reverse.ratios),
-                (forward.zero, reverse.zero),
-                (forward.null, reverse.null),
-                forward.falling,
-                self.deficient,
-                self.null_counts,
-                self.empty_words,
-            ),
-        )
+        translations = records.Translations(table, self.lexicon.nulls, not counting)
+        ratios, zeros, null_means = zip(*((own.ratios, own.zero, own.null) for own in self.fertility), strict=True)
+        flags = forward.falling, self.deficient, self.null_counts, self.empty_words
+        fertility = records.Fertility(ratios, zeros, null_means, *flags)
+        factors = records.Model(translations, self.factors(longest), fertility)
         seed = sampling.seed % (1 << 62)  # any whole number is a seed
         schedule = records.Schedule(
             seed, sampling.first_sweep, streams, sampling.restarts, sampling.burn_in, sampling.samples
@@ -293,10 +281,9 @@ class FertilityModel(IBM1):
 
         # Sums of rounded posteriors are exact: here the number of tasks may follow the number of threads.
         edges = np.linspace(0, len(self.lexicon.slots), pool.threads + 1).astype(np.int64)
-        pool.map(add, [(direction, *pair) for direction in range(2) for pair in pairwise(edges)])
+        tasks = [(add, direction, *pair) for direction in range(2) for pair in pairwise(edges)]
+        add_with_nulls(tasks, counts.null_forward, counts.null_reverse, block, work, pool)
         lines, source_ids, target_ids = block.pieces
-        scatter_null(lines, TARGET_SIDE, target_ids, work.null_forward, counts.null_forward)
-        scatter_null(lines, SOURCE_SIDE, source_ids, work.null_reverse, counts.null_reverse)
         for direction, place in enumerate(((SOURCE_SIDE, source_ids), (TARGET_SIDE, target_ids))):
             if self.fertility[direction].wants_histogram:
                 gibbs_counts.scatter_histograms(lines, *place, histograms[direction], statistics.histograms[direction])

@@ -75,29 +75,22 @@ class HMM(IBM1):
 
     def weights(self, longest: int) -> tuple[kernels.JumpWeights, kernels.JumpWeights]:
         """Of both directions, for sentences up to some length."""
-        forward, reverse = (kernels.JumpWeights(*jumps.expand(longest)) for jumps in self.jumps)
+        forward, reverse = (kernels.jump_weights(*jumps.expand(longest)) for jumps in self.jumps)
         return forward, reverse
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         weights = self.weights(block.longest)
-        pool.map(
-            lambda first, last: viterbi_kernels.mark_hmm(
-                first, last, block.pieces, self.lexicon.nulls, work, self.null, weights, marks
-            ),
-            block.tasks,
-        )
+        given = block.pieces, self.lexicon.nulls, work, self.null, weights
+        pool.map(viterbi_kernels.mark_hmm, block.tasks, *given, marks)
 
     def moves(self, longest: int) -> Callable[[int, np.ndarray], Moves]:
-        tables = [
-            (own.jump, own.jump[::-1].copy(), kernels.running_sums(own.jump), own.start)
-            for own in self.weights(longest)
-        ]
+        weights = self.weights(longest)
 
         def of(direction: int, words: np.ndarray) -> Moves:
             width = len(words)
             table, first = np.empty((width, width), np.float32), np.empty(width, np.float32)
             exits = np.empty(width + 1, np.float32)
-            kernels.transitions(width, *tables[direction], table, np.empty_like(table), first, exits)
+            kernels.transitions(width, weights[direction], table, np.empty_like(table), first, exits)
             return Moves(table, first, np.ones(width, np.float32))
 
         return of
@@ -107,10 +100,9 @@ class HMM(IBM1):
         return self.jumps
 
     def plain(self, longest: int) -> PlainModel:
-        forward, reverse = self.weights(longest)
-        jumps, starts = np.stack([forward.jump, reverse.jump]), np.stack([forward.start, reverse.start])
-        flat = not (np.ptp(jumps, axis=1).any() or np.ptp(starts, axis=1).any())
-        return PlainModel(True, self.lexicon.nulls, self.null, jumps, starts, flat)
+        weights = self.weights(longest)
+        flat = not any(np.ptp(values) for own in weights for values in (own.jump, own.start))
+        return PlainModel(True, self.lexicon.nulls, self.null, weights, flat)
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {"null": np.array([self.null])}

@@ -9,9 +9,10 @@ import numpy as np
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Block, Shard
+from dovetail.kernels.gibbs import alignments as alignment_kernels
 from dovetail.kernels.hmm import agreement as agreement_kernels
 from dovetail.kernels.hmm import ibm1 as kernels
-from dovetail.kernels.hmm import viterbi as viterbi_kernels
+from dovetail.kernels.hmm.dense import jump_weights
 from dovetail.kernels.projection.records import PlainModel
 from dovetail.kernels.records import JumpSums, Workspace
 from dovetail.models.jumps.distance import JumpCounts
@@ -97,7 +98,7 @@ class IBM1(Model):
     ) -> np.ndarray:
         """As `posteriors`; what an E-step counts besides links is added to `statistics`, if there are any."""
         scores, nulls = np.empty((len(block.lines), 2)), self.lexicon.nulls
-        pool.map(lambda first, last: kernels.expect(first, last, block.pieces, nulls, work, scores), block.tasks)
+        pool.map(kernels.expect, block.tasks, block.pieces, nulls, work, scores)
         return scores
 
     def ready_for(self, bitext: Bitext, shard: Shard) -> IBM1:
@@ -105,15 +106,14 @@ class IBM1(Model):
         return self
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
-        nulls = self.lexicon.nulls
-        pool.map(
-            lambda first, last: viterbi_kernels.mark_ibm1(first, last, block.pieces, nulls, work, marks), block.tasks
-        )
+        found = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
+        pool.map(alignment_kernels.best_words, block.tasks, block.pieces, self.lexicon.nulls, work, *found)
+        pool.map(alignment_kernels.mark, block.tasks, block.lines, *found, marks)
 
     def plain(self, longest: int) -> PlainModel:
         """What a projection needs to know."""
-        none = np.ones((2, 1), np.float32)
-        return PlainModel(False, self.lexicon.nulls, 0.5, none, none, True)
+        none = jump_weights(np.ones(1, np.float32), np.ones(1, np.float32))
+        return PlainModel(False, self.lexicon.nulls, 0.5, (none, none), True)
 
     def with_lexicon(self, lexicon: TableLexicon) -> IBM1:
         return replace(self, lexicon=lexicon)
@@ -131,4 +131,4 @@ def agree(block: Block, work: Workspace, pool: Pool, power: float = 1.0) -> None
 
     The product alone (Liang, Taskar and Klein 2006, section 3) punishes one-to-many links; a power below 1 is milder.
     """
-    pool.map(lambda first, last: agreement_kernels.agree(first, last, block.lines, power, work), block.tasks)
+    pool.map(agreement_kernels.agree, block.tasks, block.lines, power, work)

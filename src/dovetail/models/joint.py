@@ -252,13 +252,8 @@ class JointHMM(Model):
             source, target = (fertility.table for fertility in self.fertility)
             K = source.shape[1]
             beliefs = Beliefs(source, target, np.empty((block.rows, K)), np.empty((block.columns, K)))
-        least = np.float32(keep)
-        pool.map(
-            lambda first, last: settle_kernels.settle(
-                first, last, block.pieces, self.power, least, live.cells, values, work, beliefs
-            ),
-            block.tasks,
-        )
+        how = self.power, np.float32(keep)
+        pool.map(settle_kernels.settle, block.tasks, block.pieces, *how, live.cells, values, work, beliefs)
         return beliefs
 
     def _count(
@@ -313,31 +308,16 @@ class JointHMM(Model):
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         jumps, nulls = self.weights(block.longest), self.lexicon.nulls
-        pool.map(
-            lambda first, last: viterbi_kernels.mark_words(first, last, block.pieces, nulls, work, jumps, marks),
-            block.tasks,
-        )
+        pool.map(viterbi_kernels.mark_words, block.tasks, block.pieces, nulls, work, jumps, marks)
 
     def moves(self, longest: int) -> Callable[[int, np.ndarray], Moves]:
         jumps = self.weights(longest)
 
         def of(direction: int, words: np.ndarray) -> Moves:
             width = len(words)
-            moves = Moves(
-                np.empty((width, width), np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
-            )
+            moves = Moves(*(np.empty(shape, np.float32) for shape in ((width, width), width, width)))
             kernels.word_transitions(
-                words,
-                0,
-                width,
-                self.jumps[direction].weights,
-                jumps.bins.of,
-                *jumps.ends[direction],
-                moves.table,
-                np.empty_like(moves.table),
-                moves.first,
-                moves.last,
-                np.empty(width + 2, np.float32),
+                words, self.jumps[direction].weights, jumps.bins.of, *jumps.ends[direction], *moves
             )
             return moves
 

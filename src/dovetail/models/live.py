@@ -32,12 +32,9 @@ class Live:
         `slots` is the size of the lexicon.  Nothing is known of them yet: no counts, messages that say nothing.
         """
         width = np.empty(0, np.int32 if slots < 1 << 31 else np.int64)
-        parts = pool.map(
-            lambda first, last: kernels.select(first, last, block.pieces, block.ranks, work, least, width), block.tasks
-        )
+        parts = pool.map(kernels.select, block.tasks, block.pieces, block.ranks, work, least, width)
         numbers, column, slot, forward, reverse = (np.concatenate(values) for values in zip(*parts, strict=True))
-        start = np.zeros(block.rows + 1, np.int64)
-        np.cumsum(numbers, out=start[1:])
+        start = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
         ones = np.ones(len(column), np.float32)
         cells = LiveCells(start, column, slot, np.zeros(len(column), np.float32), ones, ones.copy())
         return cls(cells), Values(forward, reverse)
@@ -56,29 +53,12 @@ class Live:
     ) -> tuple[Live, list[Values]]:
         """Without the cells that have lost their part of `values`; these and other values of the cells that are left."""
         kept, numbers = np.empty(len(self), np.bool_), np.empty(block.rows, np.int64)
-        pool.map(
-            lambda first, last: kernels.narrow(first, last, block.lines, self.cells, values, least, kept, numbers),
-            block.tasks,
-        )
-        start = np.zeros_like(self.cells.start)
-        np.cumsum(numbers, out=start[1:])
-
-        def compact(old: np.ndarray) -> np.ndarray:
-            new = np.empty(start[-1], old.dtype)
-            kernels.keep(kept, old, new)
-            return new
-
-        known = self.cells[1:]
-        pairs = [side for kind in (values, *others) for side in kind]
-        left = pool.map(compact, [(array,) for array in (*known, *pairs)])
-        live, rest = Live(LiveCells(start, *left[: len(known)])), left[len(known) :]
-        return live, [Values(*rest[k : k + 2]) for k in range(0, len(rest), 2)]
+        pool.map(kernels.narrow, block.tasks, block.lines, self.cells, values, least, kept, numbers)
+        start = np.concatenate([[0], np.cumsum(numbers)])
+        live = Live(LiveCells(start, *(known[kept] for known in self.cells[1:])))
+        return live, [Values(*(side[kept] for side in kind)) for kind in (values, *others)]
 
     def fill(self, values: Values, block: Block, work: Workspace, pool: Pool) -> None:
         """Write values of live cells to the workspace, where all other cells get zero."""
-
-        def task(first: int, last: int) -> None:
-            kernels.fill(first, last, block.lines, self.cells, values.forward, work.forward)
-            kernels.fill(first, last, block.lines, self.cells, values.reverse, work.reverse)
-
-        pool.map(task, block.tasks)
+        pool.map(kernels.fill, block.tasks, block.lines, self.cells, values.forward, work.forward)
+        pool.map(kernels.fill, block.tasks, block.lines, self.cells, values.reverse, work.reverse)

@@ -1,13 +1,12 @@
 """Bayesian training (Mermer and Saraçlar 2011): chains of collapsed Gibbs sampling, then the mean of their counts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dovetail.bitext.shards import Shard
+from dovetail.kernels.bayes.records import LinkCounts
 from dovetail.kernels.records import Nulls
 from dovetail.models.bayes import Annealing, BayesHMM, BayesHMMOptions, BayesIBM1, SeenCounts, stream_key
 from dovetail.models.fertility.histogram import FertilityHistogram
@@ -17,7 +16,7 @@ from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
 from dovetail.models.null import Null
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
-from dovetail.training.bayes_chains import Chain, Counts, Stage, Strands, Sums, sweep
+from dovetail.training.bayes_chains import Chain, Stage, Strands, Sums, sweep
 from dovetail.training.bayes_climb import climb
 from dovetail.training.monitor import Monitor
 from dovetail.training.sampling import Starts, best_words
@@ -140,17 +139,17 @@ def run(
             continue
         if stage.fertile and not any(before.fertile for before in stages[: stages.index(stage)]):
             _learn_fertility_prior(chains)
-        pool.map(lambda chain: chain.begin(stage), [(chain,) for chain in chains])  # noqa: B023
+        pool.map(Chain.begin, [(chain,) for chain in chains], stage)
         pieces = len(chains[0].text.shard.pieces) if chains else 0
         monitor.begin(stage.name, stage.sweeps, pieces)
         for turn in range(stage.sweeps):
             sweep(chains, stage, pool)
             if stage.lag > 0 and (turn + 1) % stage.lag == 0:
-                pool.map(lambda chain: chain.keep_sample(), [(chain,) for chain in chains])
+                pool.map(Chain.keep_sample, [(chain,) for chain in chains])
                 sampled()
             monitor.worked(pieces)
             objective = np.zeros(2)
-            values = pool.map(lambda chain: chain.log_probability(), [(chain,) for chain in chains])
+            values = pool.map(Chain.log_probability, [(chain,) for chain in chains])
             for chain, value in zip(chains, values, strict=True):
                 objective[chain.direction] += 2.0 * value / len(chains)
             monitor.iterated(objective)
@@ -194,7 +193,7 @@ def make_chains(text: Strands, starts: Starts, settings: Settings, seed: int, se
     made = []
     for number in range(number_of_chains(text.shard.total, options)):
         for direction in range(2):
-            counts = Counts(
+            counts = LinkCounts(
                 np.zeros(len(slots), np.float32),
                 np.zeros(sizes[direction] + 1),
                 np.zeros(sizes[1 - direction], np.float32),
@@ -215,14 +214,14 @@ def make_chains(text: Strands, starts: Starts, settings: Settings, seed: int, se
                 np.full(columns, own.fertility_strength / columns),
                 jumps,
                 counts.histogram.copy(),
-                Sums(counts.zeros()),
+                Sums(LinkCounts(*map(np.zeros_like, counts))),
             )
             chain.count()
             made.append(chain)
     return made
 
 
-def _begin_with(counts: Counts, seen: SeenCounts, direction: int) -> None:
+def _begin_with(counts: LinkCounts, seen: SeenCounts, direction: int) -> None:
     lexicon = seen.lexicon
     counts.links[:] = _on_grid(lexicon.counts[:, direction])
     counts.totals[:-1] = lexicon.totals[direction]
@@ -241,23 +240,17 @@ def mean_lexicon(chains: Sequence[Chain], discount: float) -> DirichletLexicon:
     """The mean of all samples of all chains."""
     slots = chains[0].text.shard.slots
     forward, reverse = (_mean(chains, direction) for direction in range(2))
-    return DirichletLexicon(
-        slots,
-        np.stack([forward.links, reverse.links], axis=1),
-        (forward.totals[:-1], reverse.totals[:-1]),
-        (forward.nulls, reverse.nulls),
-        (float(forward.totals[-1]), float(reverse.totals[-1])),
-        (slots.n_sources, slots.n_targets),
-        chains[0].prior,
-        discount,
-    )
+    counts, totals = np.stack([forward.links, reverse.links], axis=1), (forward.totals[:-1], reverse.totals[:-1])
+    nulls, null_totals = (forward.nulls, reverse.nulls), (float(forward.totals[-1]), float(reverse.totals[-1]))
+    sizes = slots.n_sources, slots.n_targets
+    return DirichletLexicon(slots, counts, totals, nulls, null_totals, sizes, chains[0].prior, discount)
 
 
-def _mean(chains: Sequence[Chain], direction: int) -> Counts:
+def _mean(chains: Sequence[Chain], direction: int) -> LinkCounts:
     own = [chain.sums for chain in chains if chain.direction == direction]
     samples = sum(sums.samples for sums in own)
-    parts = zip(*(sums.counts.parts() for sums in own if sums.samples), strict=True)
-    return Counts(*((np.sum(part, axis=0) / samples).astype(part[0].dtype) for part in parts))
+    parts = zip(*(sums.counts for sums in own if sums.samples), strict=True)
+    return LinkCounts(*((np.sum(part, axis=0) / samples).astype(part[0].dtype) for part in parts))
 
 
 def mean_jumps(chains: Sequence[Chain], direction: int) -> BinnedJumps:

@@ -17,6 +17,7 @@ from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.bayes import counts as bayes_counts
 from dovetail.kernels.bayes import records
 from dovetail.kernels.bayes import sweep as kernels
+from dovetail.kernels.bayes.records import LinkCounts
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE
 from dovetail.models.fertility.histogram import TAIL
 from dovetail.models.jumps.binned import BinnedJumps, end_bins
@@ -77,29 +78,10 @@ class Strands:
 
 
 @dataclass
-class Counts:
-    """Links of word types in one direction; NULL's total is the last.  `histogram`: tokens of words by their links."""
-
-    links: np.ndarray  # float32 (slots,)
-    totals: np.ndarray  # float64 (words + 1,)
-    nulls: np.ndarray  # float32 (words of the other side,)
-    histogram: np.ndarray  # float32 (words, C + 1)
-
-    def parts(self) -> records.LinkCounts:
-        return records.LinkCounts(self.links, self.totals, self.nulls, self.histogram)
-
-    def copy(self) -> Counts:
-        return Counts(*(part.copy() for part in self.parts()))
-
-    def zeros(self) -> Counts:
-        return Counts(*(np.zeros_like(part) for part in self.parts()))
-
-
-@dataclass
 class Sums:
     """What samples add up to."""
 
-    counts: Counts
+    counts: LinkCounts
     jumps: BinnedJumps = field(default_factory=BinnedJumps.zeros)
     samples: int = 0
 
@@ -111,7 +93,7 @@ class Chain:
     text: Strands
     direction: int
     seed: int
-    counts: Counts
+    counts: LinkCounts
     alignments: list[np.ndarray]  # of each block: one position per generated token, -1 is NULL
     prior: LexiconPrior
     null: float
@@ -127,7 +109,7 @@ class Chain:
     def count(self) -> None:
         """Enter the alignments into the counts."""
         for block, alignment in zip(self.text.shard, self.alignments, strict=True):
-            bayes_counts.add_links(self._of(block), alignment, self.counts.parts())
+            bayes_counts.add_links(self._of(block), alignment, self.counts)
 
     def count_again(self, before: list[np.ndarray]) -> None:
         """Bring the counts of slots from the alignments `before` to those there are now."""
@@ -137,7 +119,7 @@ class Chain:
     def begin(self, stage: Stage) -> None:
         """Count what the stage wants to know and the one before did not keep up to date."""
         if stage.fertile:
-            self.counts.histogram = self.seen_tokens + self.histogram()
+            self.counts = self.counts._replace(histogram=self.seen_tokens + self.histogram())
 
     def histogram(self) -> np.ndarray:
         """Tokens of each word by their links, as the alignments have them now."""
@@ -167,35 +149,22 @@ class Chain:
         strand: int,
         stage: Stage,
         weights: tuple[np.ndarray, ...],
-        counts: Counts,
+        counts: LinkCounts,
         marginals: Marginals | None = None,
     ) -> None:
         """Draw every link of a strand once, changing `counts` on the way; `marginals` are added to, if there are any."""
+        moves, prior = records.MoveWeights(*weights), self.fertility_prior
         model = records.Collapsed(
-            self.prior_record(),
-            self.null,
-            stage.moving,
-            records.MoveWeights(*weights),
-            stage.fertile,
-            self.fertility_prior,
-            TAIL,
-            stage.quarters,
+            self.prior_record(), self.null, stage.moving, moves, stage.fertile, prior, TAIL, stage.quarters
         )
         none = np.empty(0, np.float32), np.empty(0, np.float32)
         for number, first, last in self.text.strands[strand]:
             block, twins = self.text.shard.blocks[number], self.text.twins[number]
             cells, nulls = none if marginals is None else marginals.blocks[number]
-            kernels.sweep(
-                first,
-                last,
-                self._of(block),
-                model,
-                counts.parts(),
-                twins[self.direction],
-                self.alignments[number],
-                records.Stream(self.seed, self.sweeps, block.first),
-                records.Marginals(cells, nulls, 0.0 if marginals is None else marginals.weight),
-            )
+            given = self._of(block), model, counts, twins[self.direction], self.alignments[number]
+            stream = records.Stream(self.seed, self.sweeps, block.first)
+            added = records.Marginals(cells, nulls, 0.0 if marginals is None else marginals.weight)
+            kernels.sweep(first, last, *given, stream, added)
 
     def prior_record(self) -> records.Prior:
         """The lexicon's, for as many words as can be generated."""
@@ -205,7 +174,7 @@ class Chain:
 
     def keep_sample(self) -> None:
         """Add the counts as they are now to the sums."""
-        for total, part in zip(self.sums.counts.parts(), self.counts.parts(), strict=True):
+        for total, part in zip(self.sums.counts, self.counts, strict=True):
             total += part
         self.sums.jumps = self.sums.jumps.plus(self.count_moves())
         self.sums.samples += 1
@@ -229,7 +198,7 @@ class Marginals:
 
 def sweep(chains: Sequence[Chain], stage: Stage, pool: Pool, marginals: Sequence[Marginals] | None = None) -> None:
     """One sweep of every chain."""
-    weights = pool.map(lambda chain: chain.weights(stage), [(chain,) for chain in chains])
+    weights = pool.map(Chain.weights, [(chain,) for chain in chains], stage)
     wanted: Sequence[Marginals | None] = marginals or [None] * len(chains)
     strands = len(chains[0].text.strands) if chains else 0
     if strands == 1:  # nothing to put together
@@ -257,7 +226,7 @@ def _sweep_strands(
         chain = chains[number]
         counts = chain.counts.copy()
         chain.sweep_strand(strand, stage, weights[number], counts, marginals[number])
-        return [now - then for now, then in zip(counts.parts()[1:], chain.counts.parts()[1:], strict=True)]
+        return [now - then for now, then in zip(counts[1:], chain.counts[1:], strict=True)]
 
     strands = len(chains[0].text.strands)
     changes = pool.map(task, [(number, strand) for number in range(len(chains)) for strand in range(strands)])
@@ -265,7 +234,7 @@ def _sweep_strands(
     def merge(number: int) -> None:
         chain = chains[number]
         for change in changes[number * strands : (number + 1) * strands]:
-            for part, difference in zip(chain.counts.parts()[1:], change, strict=True):
+            for part, difference in zip(chain.counts[1:], change, strict=True):
                 part += difference
         chain.count_again(before[number])
 

@@ -1,15 +1,14 @@
 """Climbing to likelier alignments between sweeps: block moves of all chains (see `kernels.bayes.climb`)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
 
+from dovetail.bitext.shards import token_places
 from dovetail.kernels.bayes import climb as kernels
 from dovetail.kernels.bayes.records import Occurrences, direction_of
 from dovetail.kernels.records import CELL, COLUMN, ROW, Pieces, Ranks
-from dovetail.kernels.text import cooccurrence
+from dovetail.kernels.text.cooccurrence import sort_by_word
 from dovetail.pool import Pool
 from dovetail.training.bayes_chains import Chain, Strands
 
@@ -21,7 +20,7 @@ def climb(chains: Sequence[Chain], pool: Pool) -> None:
     if not chains or not chains[0].text.shard.blocks:
         return
     whole = _whole(chains[0].text)
-    pool.map(lambda chain: _climb(chain, *whole), [(chain,) for chain in chains])
+    pool.map(_climb, [(chain,) for chain in chains], *whole)
 
 
 def _whole(text: Strands) -> tuple[Pieces, Ranks]:
@@ -48,19 +47,11 @@ def _climb(chain: Chain, whole: Pieces, ranks: Ranks) -> None:
         (pieces.target_start, pieces.target_length, shard.target_ids, shard.slots.n_targets),
         (pieces.source_start, pieces.source_length, shard.source_ids, shard.slots.n_sources),
     )[chain.direction]
-    places = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
-    token_piece, words = np.empty(places[-1], np.int32), np.empty(places[-1], np.int32)
-    cooccurrence.row_words(ids, start, length, places, token_piece, words)
-    order, starts = cooccurrence.sort_by_word(words, size)
+    token_piece = np.repeat(np.arange(len(pieces), dtype=np.int32), length)
+    order, starts = sort_by_word(ids[token_places(start, length)], size)
     alignment = np.concatenate(chain.alignments)
-    kernels.climb(
-        Occurrences(order, starts, token_piece),
-        direction_of(whole, ranks, chain.direction == 1),
-        chain.counts.parts(),
-        chain.prior_record(),
-        MOST_TOKENS,
-        alignment,
-    )
+    occurrences, direction = Occurrences(order, starts, token_piece), direction_of(whole, ranks, chain.direction == 1)
+    kernels.climb(occurrences, direction, chain.counts, chain.prior_record(), MOST_TOKENS, alignment)
     before = chain.alignments
     chain.alignments = np.split(alignment, np.cumsum([len(part) for part in before])[:-1])
     chain.count_again(before)

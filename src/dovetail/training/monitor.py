@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,43 +44,27 @@ class Monitor:
         self.tolerance = tolerance
         self.history: list[tuple[str, np.ndarray]] = []
         self.converged = False
-        self._stage, self._done, self._total, self._iteration, self._iterations = "", 0, 0, 0, 1
-        self._objective: float | None = None
+        self._now = Progress("", 0, 0, "pairs", 0, 1, None, 0.0)
         self._began = worked_seconds()
 
     def begin(self, stage: str, iterations: int, pieces: int) -> None:
-        self._stage, self._iteration, self._iterations = stage, 0, iterations
-        self._done, self._total = 0, pieces * iterations
-        self._objective, self.converged = None, False
+        self.converged = False
         self._began = worked_seconds()
-        self._report()
+        self._report(Progress(stage, 0, pieces * iterations, "pairs", 0, iterations, None, 0.0))
 
     def worked(self, pieces: int) -> None:
-        self._done += pieces
-        self._report()
+        self._report(replace(self._now, done=self._now.done + pieces))
 
     def iterated(self, log_likelihood: np.ndarray) -> Monitor:
         """One iteration is complete; with a tolerance, a relative gain below it means convergence."""
-        objective = float(log_likelihood.sum())
-        if self.tolerance > 0 and self._objective is not None:
-            self.converged = objective - self._objective < self.tolerance * abs(objective)
-        self._objective = objective
-        self._iteration += 1
-        self.history.append((self._stage, log_likelihood.copy()))
-        self._report()
+        objective, before = float(log_likelihood.sum()), self._now.objective
+        if self.tolerance > 0 and before is not None:
+            self.converged = objective - before < self.tolerance * abs(objective)
+        self.history.append((self._now.stage, log_likelihood.copy()))
+        self._report(replace(self._now, objective=objective, iteration=self._now.iteration + 1))
         return self
 
-    def _report(self) -> None:
+    def _report(self, now: Progress) -> None:
+        self._now = replace(now, seconds=worked_seconds() - self._began)
         if self.callback is not None:
-            self.callback(
-                Progress(
-                    self._stage,
-                    self._done,
-                    self._total,
-                    "pairs",
-                    self._iteration,
-                    self._iterations,
-                    self._objective,
-                    worked_seconds() - self._began,
-                )
-            )
+            self.callback(self._now)

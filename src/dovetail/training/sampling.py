@@ -1,7 +1,5 @@
 """Monte Carlo EM for the fertility models (Zhao and Gildea 2010, section 5): sample every sentence, then re-estimate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,12 +7,7 @@ import numpy as np
 
 from dovetail.bitext.shards import Shard
 from dovetail.kernels.gibbs import alignments as kernels
-from dovetail.models.fertile import (
-    FertilityModel,
-    FertilityOptions,
-    Sampling,
-    Starts,
-)
+from dovetail.models.fertile import FertilityModel, FertilityOptions, Sampling, Starts
 from dovetail.models.fertility.factor import MOST, FertilityCounts, Spelling, fertilities
 from dovetail.models.fertility.features import spelling
 from dovetail.models.lexicon.table import TableLexicon
@@ -44,9 +37,7 @@ def best_words(lexicon: TableLexicon, shard: Shard, pool: Pool) -> Starts:
         view = block.view(work)
         lexicon.gather(block, view, pool)
         found = np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)
-        given = block.pieces, lexicon.nulls, view, *found
-        # the tasks end before the next block
-        pool.map(lambda first, last: kernels.best_words(first, last, *given), block.tasks)  # noqa: B023
+        pool.map(kernels.best_words, block.tasks, block.pieces, lexicon.nulls, view, *found)
         starts.append(found)
     return starts
 

@@ -10,8 +10,6 @@ equation 6) is higher afterwards:
                                               and over f of  Gamma(n(e, f) + alpha) / Gamma(alpha)
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -133,16 +131,9 @@ def climb(occurrences, direction, counts, prior, most, alignment):
     order, starts, token_piece = occurrences
     totals, lines = counts.totals, direction.pieces.lines
     size = len(totals)
-    at, links = np.empty(most, np.int64), np.zeros(size)
-    scratch = ClimbRoom(
-        at,
-        links,
-        np.zeros(size, np.int64),
-        np.zeros(size),
-        np.zeros(size, np.int64),
-        np.empty(size, np.int64),
-        np.full(size, -1, np.int64),
-    )
+    at, values, numbers = np.empty(most, np.int64), np.zeros((2, size)), np.zeros((3, size), np.int64)
+    links, met = values[0], np.full(size, -1, np.int64)
+    scratch = ClimbRoom(at, links, numbers[0], values[1], numbers[1], numbers[2], met)
     stamp = 0
     moved = 0
     for f in range(len(starts) - 1):

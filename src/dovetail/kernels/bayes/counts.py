@@ -1,7 +1,5 @@
 """Counts of sampled alignments: links of word types, moves, tokens by their links; and what the sampler needs to know."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,7 +7,6 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.bayes.slots import link_slot
 from dovetail.kernels.hmm.best import NULL, best_partner
-from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW
 
 
@@ -130,8 +127,8 @@ def mode(posterior, start, step, I, null, j, J):
 
 
 @kernel
-def mark_modes(first_piece, last_piece, lines, work, marks):
-    """Mark the likeliest partner of each word, if NULL is not likelier; the workspace has posteriors.
+def modes(first_piece, last_piece, lines, work, a, b):
+    """The likeliest partner of each word, or NULL, laid out as `gibbs.alignments.best_words` does; posteriors in `work`.
 
     Of partners that are equally likely, as all tokens of a word are to IBM Model 1, the one nearest to the diagonal: the
     first would collect what belongs to them all.
@@ -140,10 +137,6 @@ def mark_modes(first_piece, last_piece, lines, work, marks):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         for j in range(J):
-            i = mode(work.forward, cell + j, J, I, work.null_forward[line[COLUMN] + j], j, J)
-            if i != NULL:
-                marks[cell + i * J + j] |= FORWARD
+            a[line[COLUMN] + j] = mode(work.forward, cell + j, J, I, work.null_forward[line[COLUMN] + j], j, J)
         for i in range(I):
-            j = mode(work.reverse, cell + i * J, 1, J, work.null_reverse[line[ROW] + i], i, I)
-            if j != NULL:
-                marks[cell + i * J + j] |= REVERSE
+            b[line[ROW] + i] = mode(work.reverse, cell + i * J, 1, J, work.null_reverse[line[ROW] + i], i, I)

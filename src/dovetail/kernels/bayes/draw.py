@@ -1,42 +1,22 @@
 """One link drawn given its neighbours: what the sampler of training and the one of new text have in common."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.bayes.records import Draws, Reach
 from dovetail.kernels.gibbs.random import draw
 from dovetail.kernels.hmm.best import NULL
-from dovetail.kernels.records import LENGTH_I, LENGTH_J
 
 STAYS = -2  # what `draw` says where nothing is possible
 
 
 @kernel
-def largest(first_piece, last_piece, lines):
-    """Words of the longest side, and cells of the largest of pieces first_piece..last_piece - 1."""
-    longest = 0
-    cells = 0
-    for piece in range(first_piece, last_piece):
-        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
-        cells = max(cells, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
-    return longest, cells
-
-
-@kernel
 def draws_of(longest, moves, link, moving, quarters):
     """Room for pieces of up to `longest` words; a link has the weight `link`, next to NULL's."""
-    return Draws(
-        Reach(moves, moves.jump[::-1].copy(), moves.last[::-1].copy(), link),
-        moving,
-        quarters,
-        np.empty(longest, np.float32),
-        np.empty(longest, np.int64),
-        np.empty(longest, np.int64),
-        np.empty(longest + 7, np.float32),
-        np.empty(longest // 8 + 1, np.float32),
-    )
+    reach = Reach(moves, moves.jump[::-1].copy(), moves.last[::-1].copy(), link)
+    scale, numbers = np.empty(longest, np.float32), np.empty((2, longest), np.int64)
+    weight, sums = np.empty(longest + 7, np.float32), np.empty(longest // 8 + 1, np.float32)
+    return Draws(reach, moving, quarters, scale, numbers[0], numbers[1], weight, sums)
 
 
 @leaf

@@ -1,16 +1,15 @@
 """Sampling new text's alignments with all parameters as they are: the HMM with jumps and fertility, by sentence."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.bayes.draw import STAYS, credit, draw_link, draws_of, largest, look_around
+from dovetail.kernels.bayes.draw import STAYS, credit, draw_link, draws_of, look_around
 from dovetail.kernels.bayes.records import FrozenRoom, Sentence
 from dovetail.kernels.gibbs.random import stream, uniform
 from dovetail.kernels.hmm.best import NULL, best_partner
+from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.records import CELL
 
 
@@ -107,14 +106,9 @@ def sample_piece(line, direction, model, chains, cells, null_posterior, scratch)
     """Sample one piece; returns the best log-score."""
     given, made, reverse = direction.given, direction.made, direction.reverse
     I, J = line[given.length], line[made.length]
-    sentence = Sentence(
-        direction.given_ids[line[given.start] : line[given.start] + I],
-        scratch.emission[: I * J].reshape(J, I),
-        scratch.nulls[:J],
-        scratch.mean[: I * J].reshape(J, I),
-        scratch.null_mean[:J],
-        scratch.alignment[:J],
-    )
+    words = direction.given_ids[line[given.start] : line[given.start] + I]
+    emission, mean = scratch.emission[: I * J].reshape(J, I), scratch.mean[: I * J].reshape(J, I)
+    sentence = Sentence(words, emission, scratch.nulls[:J], mean, scratch.null_mean[:J], scratch.alignment[:J])
     # Cell (i, j) of this direction is at i * stride + j * step.
     step, stride = (I, 1) if reverse else (1, J)
     for j in range(J):
@@ -150,14 +144,9 @@ def sample(first_piece, last_piece, direction, model, chains, cells, null_poster
     """
     longest, largest_cells = largest(first_piece, last_piece, direction.pieces.lines)
     link = np.float32(1.0) - np.float32(model.p0)
-    scratch = FrozenRoom(
-        draws_of(longest, model.moves, link, True, 4),
-        np.empty(largest_cells, np.float32),
-        np.empty(largest_cells, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.int64),
-    )
+    draws = draws_of(longest, model.moves, link, True, 4)
+    areas, rows = np.empty((2, largest_cells), np.float32), np.empty((2, longest), np.float32)
+    scratch = FrozenRoom(draws, areas[0], areas[1], rows[0], rows[1], np.empty(longest, np.int64))
     for piece in range(first_piece, last_piece):
         line = direction.pieces.lines[piece]
         scores[piece] = sample_piece(line, direction, model, chains, cells, null_posterior, scratch)

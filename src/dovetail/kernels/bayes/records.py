@@ -35,6 +35,9 @@ class LinkCounts(NamedTuple):
     nulls: np.ndarray  # float32 (generated words,)
     histogram: np.ndarray  # float32 (generating words, C + 1): the last column is for C links and more
 
+    def copy(self) -> LinkCounts:
+        return LinkCounts(*(part.copy() for part in self))
+
 
 class Prior(NamedTuple):
     """The Dirichlet's parameters: of one translation, and of all that a word has."""

@@ -10,16 +10,15 @@ where n counts links of word types, m tokens of a word type by their number of l
 sampler draws from a power of all this below 1, a cooled one from a power above 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.bayes.draw import STAYS, credit, draw_link, draws_of, largest, look_around
+from dovetail.kernels.bayes.draw import STAYS, credit, draw_link, draws_of, look_around
 from dovetail.kernels.bayes.records import Given, SweepRoom
 from dovetail.kernels.bayes.slots import find_slots
 from dovetail.kernels.gibbs.random import stream, uniform
 from dovetail.kernels.hmm.best import NULL
+from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.records import CELL
 
 

@@ -8,13 +8,12 @@ is an upper bound on the score of every feasible pair.  `base` is what the event
 once it is dead.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.bidirectional import records
 from dovetail.kernels.bidirectional.chains import (
     backward,
     coarse_chain,
@@ -29,20 +28,7 @@ from dovetail.kernels.bidirectional.chains import (
     shrink,
     viterbi,
 )
-from dovetail.kernels.bidirectional.records import (
-    ADJACENCY,
-    BOUND,
-    CEILING,
-    DEAD,
-    FORCED,
-    GAMMA,
-    ITERATIONS,
-    LIVE,
-    PAUSE,
-    SCORE,
-    STALL,
-    UNTIL_SEARCH,
-)
+from dovetail.kernels.bidirectional.records import ADJACENCY, DEAD, FORCED, LIVE
 from dovetail.kernels.bidirectional.search import improve, repair, score_and_ceiling
 
 MOMENTUM = 0.7  # how much of the last step's direction the next one keeps: the largest single gain in iterations
@@ -214,15 +200,15 @@ def _search(problem, live, incumbent, x, y):
     improve(problem, x, y, cells[:count])
     score, ceiling = score_and_ceiling(problem, x, y)
     figures = incumbent.figures
-    if score > figures[SCORE]:
-        figures[SCORE], figures[CEILING], figures[PAUSE] = score, ceiling, 1
+    if score > figures[records.SCORE]:
+        figures[records.SCORE], figures[records.CEILING], figures[records.PAUSE] = score, ceiling, 1
         for i in range(len(x)):
             incumbent.x[i] = x[i]
         for j in range(len(y)):
             incumbent.y[j] = y[j]
     else:
-        figures[PAUSE] = min(LONGEST_PAUSE, 2 * figures[PAUSE])
-    figures[UNTIL_SEARCH] = figures[PAUSE]
+        figures[records.PAUSE] = min(LONGEST_PAUSE, 2 * figures[records.PAUSE])
+    figures[records.UNTIL_SEARCH] = figures[records.PAUSE]
 
 
 @kernel
@@ -292,52 +278,52 @@ def descend(problem, node, incumbent, iterations):
         if changed and not chains[0].fine and kind_of(live) == ADJACENCY:
             chains = _refine(problem, node, chains)
             if chains[0].fine:
-                figures[GAMMA] = 1.0
+                figures[records.GAMMA] = 1.0
         changed = False
-        figures[ITERATIONS] += 1
+        figures[records.ITERATIONS] += 1
         for e in events:
             momentum[e] *= MOMENTUM
             average[e] *= FORGET
         value_x = _solve(chains[0], live, prices, path_x)
         value_y = _solve(chains[1], live, prices, path_y)
         value = value_x + value_y
-        figures[STALL] += 1
+        figures[records.STALL] += 1
         if value < lowest:
             lowest = value
-            figures[STALL] = 0
+            figures[records.STALL] = 0
             for e in events:
                 best_mu[e] = mu[e]
-        elif figures[STALL] >= PATIENCE:
-            figures[GAMMA] *= 0.8
-            figures[STALL] = 0
-        if value > figures[CEILING]:
+        elif figures[records.STALL] >= PATIENCE:
+            figures[records.GAMMA] *= 0.8
+            figures[records.STALL] = 0
+        if value > figures[records.CEILING]:
             for i in range(1, len(x)):
                 x[i] = chains[0].position[path_x[i]]
                 incumbent.seen[i, x[i]] = True
             for j in range(1, len(y)):
                 y[j] = chains[1].position[path_y[j]]
                 incumbent.seen[y[j], j] = True
-            figures[UNTIL_SEARCH] -= 1
-            if figures[UNTIL_SEARCH] <= 0:
+            figures[records.UNTIL_SEARCH] -= 1
+            if figures[records.UNTIL_SEARCH] <= 0:
                 _search(problem, live, incumbent, x, y)
         # the two values may be large and cancel: their rounding is not a gap
-        if value <= figures[CEILING] + 1e-13 * (abs(value_x) + abs(value_y)):
-            figures[BOUND] = min(figures[BOUND], lowest)
+        if value <= figures[records.CEILING] + 1e-13 * (abs(value_x) + abs(value_y)):
+            figures[records.BOUND] = min(figures[records.BOUND], lowest)
             return True
         if t == 0 or (t + 1) % PRUNE_EVERY == 0:
-            chains, events, changed = _prune(node, chains, prices, (value_x, value_y), figures[CEILING], events)
+            chains, events, changed = _prune(node, chains, prices, (value_x, value_y), figures[records.CEILING], events)
         # without a good pair yet, a huge gap must not blow the multipliers up
-        gap = min(value - max(figures[SCORE], problem.floor), max(100.0, abs(value)))
+        gap = min(value - max(figures[records.SCORE], problem.floor), max(100.0, abs(value)))
         norm = 0.0
         for e in events:
             if e < shared:
                 norm += momentum[e] * momentum[e]
         if norm > 0.0:
-            step = figures[GAMMA] * gap / norm
+            step = figures[records.GAMMA] * gap / norm
             for e in events:
                 if e < shared:
                     mu[e] -= step * momentum[e]
     for e in events:
         mu[e] = best_mu[e]
-    figures[BOUND] = min(figures[BOUND], lowest)
+    figures[records.BOUND] = min(figures[records.BOUND], lowest)
     return False

@@ -4,13 +4,11 @@ Quirk (2013), section 2.2: D(price) = max over paths of the chain's score + sum 
 chain scores cell (r, j) with emission - price and row r with price.  For any price, D bounds every alignment's score.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.exact_fertility.chain import best_path, chain_scores, forward
-from dovetail.kernels.exact_fertility.lists import list_bonds, list_live, new_lists
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.local import climb
 from dovetail.kernels.exact_fertility.prune import prune
 from dovetail.kernels.exact_fertility.records import Rows, Trellis
@@ -37,10 +35,7 @@ def ascend(problem, node, known, fresh, iterations, enough, usage):
     emission, price = problem.emission, node.price
     first, runs = problem.first, problem.runs
     J, R = emission.shape
-    lists = new_lists(J, R)
-    list_live(node, lists)
-    if runs:
-        list_bonds(node.live_null, lists)
+    lists = lists_of(node, runs)
     trellis = Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
     score = start(problem, node, lists, trellis, known.path) if fresh else known.score
     chain = chain_scores(problem, price)

@@ -1,7 +1,5 @@
 """The live cells, listed: exact decoding of the fertility HMM strikes out cell after cell, and looks at the rest only."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -15,15 +13,19 @@ FORCED = 8  # no other row is live in this column
 
 
 @kernel
-def new_lists(J, R):
+def lists_of(node, bonds):
+    """The node's live cells, listed; with `bonds`, how each of them hangs on the one before it in its row."""
+    J, R = node.live_link.shape
     links = np.empty((J, R + 1), np.int32)
     nulls = np.empty((J, R + 1), np.int32)
     active = np.empty((J + 1, R + 1), np.int32)
-    return Lists(links, nulls, active, np.empty((R, J + 1), np.int32), np.empty((R, J + 1), np.uint8))
+    lists = Lists(links, nulls, active, np.empty((R, J + 1), np.int32), np.empty((R, J + 1), np.uint8))
+    list_live(node, lists, bonds)
+    return lists
 
 
 @kernel
-def list_live(node, lists):
+def list_live(node, lists, bonds):
     """List the live cells, and allow no row a count that exceeds its cells.
 
     The positions active before a column are those of a link or a NULL in the column before.  NULL (row 0) has a cell
@@ -63,13 +65,7 @@ def list_live(node, lists):
             cells[0, cells[0, 0]] = j
     for r in range(R):
         node.high[r] = min(node.high[r], cells[r, 0])
-
-
-@kernel
-def list_bonds(live_null, lists):
-    """How each of the listed cells hangs on the one before it in its row."""
-    links, nulls, cells = lists.links, lists.nulls, lists.cells
-    for r in range(cells.shape[0]):
+    for r in range(R if bonds else 0):
         last = -1
         for k in range(1, cells[r, 0] + 1):
             j = cells[r, k]

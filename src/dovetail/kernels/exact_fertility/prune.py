@@ -1,12 +1,10 @@
 """Strike out the cells and the counts that no alignment better than the best one known can use."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.exact_fertility.chain import backward
-from dovetail.kernels.exact_fertility.lists import list_bonds, list_live
+from dovetail.kernels.exact_fertility.lists import list_live
 from dovetail.kernels.exact_fertility.records import Margins
 from dovetail.kernels.exact_fertility.rows import row_margins
 from dovetail.kernels.exact_fertility.runs import row_table, run_margins, suffix_runs
@@ -90,7 +88,5 @@ def prune(problem, node, chain, lists, trellis, rows, aim):
         for k in range(1, n + 1 if runs else 0):
             place[links[j, k]] = 0
     if killed > 0:
-        list_live(node, lists)
-        if runs:
-            list_bonds(node.live_null, lists)
+        list_live(node, lists, runs)
     return killed

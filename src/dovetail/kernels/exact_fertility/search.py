@@ -4,16 +4,15 @@ A *free* column has more than one live row, the others are decided.  After colum
 beginning is its position and the counts of the rows with free columns on both sides: few, once most cells are dead.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.exact_fertility.chain import backward, chain_scores
-from dovetail.kernels.exact_fertility.lists import list_bonds, list_live, new_lists
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.records import Ahead, Children, Counted, States, Trellis
 from dovetail.kernels.exact_fertility.runs import row_table, suffix_runs
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, copy_path
+from dovetail.kernels.gibbs.random import bits
 
 _MOST_NUMBERS = 10_000_000  # in the rows' tables: a problem this open needs more pruning or branches first
 _MOST_CHILDREN = 5_000_000  # in all: keeps one search well under a second however long the sentences
@@ -33,9 +32,7 @@ def search(problem, node, known, width):
     """
     J, R = problem.emission.shape
     score = known.score
-    lists = new_lists(J, R)
-    list_live(node, lists)
-    list_bonds(node.live_null, lists)
+    lists = lists_of(node, True)
     offset = np.zeros(R + 1, np.int64)
     for r in range(R):
         offset[r + 1] = offset[r] + 2 * (lists.cells[r, 0] + 1) * (node.high[r] + 1)
@@ -156,12 +153,8 @@ def _track(free, first):
             slot[r] = n
             n += 1
     factor = np.empty(n + 1, np.uint64)
-    x = np.uint64(0)
-    for k in range(n + 1):  # splitmix64 (Steele et al. 2014)
-        x += np.uint64(0x9E3779B97F4A7C15)
-        z = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        factor[k] = z ^ (z >> np.uint64(31))
+    for k in range(n + 1):
+        factor[k] = bits(np.uint64(0), k)
     return Counted(slot, factor, free, np.zeros(R, np.int32))
 
 

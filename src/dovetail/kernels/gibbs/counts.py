@@ -1,7 +1,5 @@
 """From samples to counts: links of word types, and how many links their tokens have."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -29,14 +27,6 @@ def add_expected(table, links, counts):
         for slot in range(len(table)):
             counts[slot, 0] += links * table[slot, 0]
             counts[slot, 1] += links * table[slot, 1]
-
-
-@kernel
-def count_tokens(lines, side, ids, tokens):
-    """Add the tokens of one side of every piece to those of their word types."""
-    for piece in range(len(lines)):
-        for k in range(lines[piece, side.length]):
-            tokens[ids[lines[piece, side.start] + k]] += 1
 
 
 @kernel

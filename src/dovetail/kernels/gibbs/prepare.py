@@ -3,26 +3,12 @@
 Plain numpy: in a kernel, making so many arrays would take as long to compile as a sweep.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels._numba import OCTET
+from dovetail.kernels.gibbs import records
 from dovetail.kernels.gibbs.layout import GROUP, padded
-from dovetail.kernels.gibbs.records import (
-    Candidates,
-    Fertility,
-    Jumps,
-    JumpWeights,
-    Layout,
-    Links,
-    Pair,
-    Rates,
-    Run,
-    Sampler,
-    Tally,
-)
 from dovetail.kernels.hmm.dense import running_sums
 from dovetail.kernels.records import LENGTH_I, LENGTH_J
 
@@ -48,7 +34,11 @@ def layout_of(first_piece, last_piece, lines):
         tokens += max(I, J)
     beside = 2 * longest + OCTET
     groups = (longest + GROUP - 1) // GROUP
-    return Layout(longest, padded(longest) + OCTET, area, groups, beside, beside + padded(longest)), cells, tokens
+    return (
+        records.Layout(longest, padded(longest) + OCTET, area, groups, beside, beside + padded(longest)),
+        cells,
+        tokens,
+    )
 
 
 def tails(size: int, width: int, falling: bool, deficient: bool) -> np.ndarray:
@@ -64,7 +54,7 @@ def tails(size: int, width: int, falling: bool, deficient: bool) -> np.ndarray:
     return tail if deficient else tail * following
 
 
-def weights_of(layout: Layout, jumps: list[np.ndarray], rest: tuple[np.ndarray, ...] | None) -> np.ndarray:
+def weights_of(layout: records.Layout, jumps: list[np.ndarray], rest: tuple[np.ndarray, ...] | None) -> np.ndarray:
     """Of each direction the weights of jumps -longest..longest, room for the last octet, and `rest` (or ones)."""
     weights = np.ones((2, layout.span), np.float32)
     for d in range(2):
@@ -74,13 +64,13 @@ def weights_of(layout: Layout, jumps: list[np.ndarray], rest: tuple[np.ndarray, 
     return weights.reshape(-1)
 
 
-def jump_weights_of(layout: Layout, jumps: Jumps) -> JumpWeights:
+def jump_weights_of(layout: records.Layout, jumps: records.Jumps) -> records.JumpWeights:
     """Weights of jumps as sweeps want them; sums for a length are still to be worked out (see `pieces.sum_jumps`)."""
     longest, room = layout.longest, layout.room
     middle = len(jumps.weights[0]) // 2
     near = [weights[middle - longest : middle + longest + 1] for weights in jumps.weights]
     lengths = 2 * (longest + 1)
-    return JumpWeights(
+    return records.JumpWeights(
         weights_of(layout, near, jumps.first_links),
         weights_of(layout, [weights[::-1] for weights in near], None),
         np.float32(max(jumps.p1, 1e-30)),  # so that p0 / p1 is a number
@@ -92,7 +82,7 @@ def jump_weights_of(layout: Layout, jumps: Jumps) -> JumpWeights:
     )
 
 
-def rates_of(layout: Layout, fertility: Fertility) -> Rates:
+def rates_of(layout: records.Layout, fertility: records.Fertility) -> records.Rates:
     """Room for a pair's ratios, and what is beyond them."""
     size, width = layout.longest + 1, fertility.ratios[0].shape[1]
     null_tail = np.ones(size, np.float32)
@@ -102,17 +92,17 @@ def rates_of(layout: Layout, fertility: Fertility) -> Rates:
     elif not (fertility.deficient or fertility.null_counts):
         null_tail *= counts
     tail = tails(size, width, fertility.falling, fertility.deficient)
-    return Rates(np.empty((2 * layout.room, width), np.float32), tail, null_tail)
+    return records.Rates(np.empty((2 * layout.room, width), np.float32), tail, null_tail)
 
 
-def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float) -> Tally:
+def tally_of(layout: records.Layout, departures: int, credit: np.float32, likely: float) -> records.Tally:
     """Nothing counted yet; `departures` positions could be jumped from, and a sample counts `credit`."""
     limit = np.float32(likely) * credit
     posterior, limits = octets(2 * layout.area), octets(4 * layout.room)
     posterior.fill(0.0)
     by_word = limits.reshape(2, 2, -1)
     by_word[:, 0], by_word[:, 1] = np.inf, limit
-    return Tally(
+    return records.Tally(
         posterior,
         np.zeros(2 * layout.room * layout.groups, np.uint64),
         np.empty(2 * layout.room, np.float32),
@@ -125,44 +115,35 @@ def tally_of(layout: Layout, departures: int, credit: np.float32, likely: float)
     )
 
 
-def sampler_of(layout: Layout, jumps: Jumps, fertility: Fertility, credit: np.float32, likely: float) -> Sampler:
+def sampler_of(
+    layout: records.Layout, jumps: records.Jumps, fertility: records.Fertility, credit: np.float32, likely: float
+) -> records.Sampler:
     """All that sweeps need for pieces that fit in the layout."""
     words = 2 * layout.room
     emission, gains = octets(2 * layout.area), octets(2 * words)
     gains.fill(0.0)
     weights = jump_weights_of(layout, jumps)
-    pair = Pair(
-        np.zeros(12, np.int64),
-        np.empty(words, np.int64),
-        np.empty(words, np.int64),
-        gains,
-        np.empty(words, np.int64),
-        np.empty(2, np.uint64),
-    )
-    candidates = Candidates(
-        emission,
-        emission.view(np.uint32),
-        np.empty(words, np.float32),
-        octets(words),
-        np.zeros(4 * OCTET, np.float32),
-    )
+    alignment, counts, after = np.empty((3, words), np.int64)
+    pair = records.Pair(np.zeros(12, np.int64), alignment, counts, gains, after, np.empty(2, np.uint64))
+    null_odds, sums = np.empty(words, np.float32), np.zeros(4 * OCTET, np.float32)
+    candidates = records.Candidates(emission, emission.view(np.uint32), null_odds, octets(words), sums)
     tally = tally_of(layout, len(weights.exits), credit, likely)
-    return Sampler(layout, pair, candidates, weights, rates_of(layout, fertility), tally)
+    return records.Sampler(layout, pair, candidates, weights, rates_of(layout, fertility), tally)
 
 
-def run_of(layout: Layout, cells: int) -> Run:
+def run_of(layout: records.Layout, cells: int) -> records.Run:
     """Room for what chains of one pair share, and for the slots of two pieces of so many `cells`."""
     begins, best = np.empty(2 * layout.room, np.int64), np.empty(2 * layout.room, np.int64)
-    return Run(begins, best, np.empty(2), np.empty(2), (np.empty(cells, np.uint64), np.empty(cells, np.uint64)))
+    return records.Run(begins, best, np.empty(2), np.empty(2), (np.empty(cells, np.uint64), np.empty(cells, np.uint64)))
 
 
-def links_of(size: int) -> Links:
+def links_of(size: int) -> records.Links:
     """No links yet, and room for so many in either direction."""
     slots, posteriors = (tuple(np.empty(size, kind) for _ in range(2)) for kind in (np.int64, np.float32))
-    return Links(np.zeros(2, np.int64), slots, posteriors)
+    return records.Links(np.zeros(2, np.int64), slots, posteriors)
 
 
-def with_room(links: Links, size: int) -> Links:
+def with_room(links: records.Links, size: int) -> records.Links:
     """The same links, with room for so many."""
     longer = links_of(max(size, len(links.slots[0])))
     for d, number in enumerate(links.numbers):

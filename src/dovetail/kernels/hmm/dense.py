@@ -4,8 +4,6 @@ NULLs keep the position (Och and Ney 2003, section 2.2): what follows a NULL dep
 one number per position, `position[j, i]`, carries both "word j is linked to i" and "word j is NULL, the last link was i".
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -15,6 +13,17 @@ from dovetail.kernels import kernel, leaf
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 NEGLIGIBLE = np.float32(1e-8)  # a state with less of the mass is passed over: trained models leave a handful a column
+
+
+@kernel
+def largest(first, last, lines):
+    """Words of the longest side, and cells of the largest of pieces first..last - 1."""
+    longest = 0
+    cells = 0
+    for piece in range(first, last):
+        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
+        cells = max(cells, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
+    return longest, cells
 
 
 @leaf
@@ -49,14 +58,32 @@ def add_rows(share, rows, total):
             total[i] += a * rows[k, i]
 
 
+class JumpWeights(NamedTuple):
+    """Weights of one direction's jumps for sentences up to some length."""
+
+    jump: np.ndarray  # float32 (2 * longest + 1,): of every distance, 0 in the middle
+    start: np.ndarray  # float32 (longest,): of every first position
+    backwards: np.ndarray  # float32 (2 * longest + 1,): of every distance, in reverse order
+    before_distance: np.ndarray  # float64 (2 * longest + 2,): their running sums
+
+
+def running_sums(weights):
+    """Sums of the first 0, 1, 2 ... weights."""
+    return np.concatenate([np.zeros(1), np.cumsum(weights, dtype=np.float64)])
+
+
+def jump_weights(jump, start):
+    return JumpWeights(jump, start, jump[::-1].copy(), running_sums(jump))
+
+
 @kernel
-def transitions(I, jump, backwards, before_distance, start, table, transposed, first, exits):
+def transitions(I, jumps, table, transposed, first, exits):
     """p(i | i') = jump[i - i'] / sum over i of jump[i - i'], and the first link's distribution, for one sentence.
 
-    `jump` holds a weight for every distance, distance 0 in the middle, `backwards` the same in reverse order,
-    `before_distance` their running sums; `start` has a weight for every position.  Fills `table` (I, I) with [i', i],
-    `transposed` with [i, i'], `first` (I,), and `exits` (I + 1,) with 1 / the sums, start's last.
+    Fills `table` (I, I) with [i', i], `transposed` with [i, i'], `first` (I,), and `exits` (I + 1,) with 1 / the sums,
+    start's last.
     """
+    jump, start, backwards, before_distance = jumps
     middle = len(jump) // 2
     for before in range(I):
         total = before_distance[middle - before + I] - before_distance[middle - before]
@@ -224,22 +251,6 @@ def collect_moves(moves, leaving, table, exits, first_moves, jump_counts, start_
 
 
 @kernel
-def running_sums(weights):
-    """Sums of the first 0, 1, 2 ... weights."""
-    sums = np.zeros(len(weights) + 1, np.float64)
-    for k in range(len(weights)):
-        sums[k + 1] = sums[k] + weights[k]
-    return sums
-
-
-class JumpWeights(NamedTuple):
-    """Weights of one direction's jumps for sentences up to some length."""
-
-    jump: np.ndarray  # float32 (2 * longest + 1,): of every distance, 0 in the middle
-    start: np.ndarray  # float32 (longest,): of every first position
-
-
-@kernel
 def expect(first, last, pieces, nulls, work, log_likelihood, null, jumps, sums):
     """E-step of both directions for pieces first..last - 1, in place: translation probabilities become posteriors.
 
@@ -248,26 +259,11 @@ def expect(first, last, pieces, nulls, work, log_likelihood, null, jumps, sums):
     lines, source_ids, target_ids = pieces
     forward, reverse = work.forward, work.reverse
     counting = sums.jump.size > 0
-    longest = 0
-    area = 0
-    for piece in range(first, last):
-        longest = max(longest, lines[piece, LENGTH_I], lines[piece, LENGTH_J])
-        area = max(area, lines[piece, LENGTH_I] * lines[piece, LENGTH_J])
-    table_space = np.empty(longest * longest, np.float32)
-    transposed_space = np.empty(longest * longest, np.float32)
-    moves_space = np.empty(longest * longest if counting else 0, np.float32)
-    emission_space = np.empty(area, np.float32)
-    position_space = np.empty(area, np.float32)
-    first_space = np.empty(longest, np.float32)
-    first_moves_space = np.empty(longest, np.float32)
-    leaving_space = np.empty(longest, np.float32)
+    longest, area = largest(first, last, lines)
+    # Arrays of one type and shape are planes of one array: it compiles faster.
+    squares, areas = np.empty((3, longest * longest), np.float32), np.empty((2, area), np.float32)
+    rows, ones = np.empty((6, longest), np.float32), np.ones(longest, np.float32)
     exits = np.empty(longest + 1, np.float32)
-    beta = np.empty(longest, np.float32)
-    weight = np.empty(longest, np.float32)
-    start_mass = np.empty(longest, np.float32)
-    ones = np.ones(longest, np.float32)
-    backwards = jumps[0].jump[::-1].copy(), jumps[1].jump[::-1].copy()
-    jump_sums = running_sums(jumps[0].jump), running_sums(jumps[1].jump)
     for piece in range(first, last):
         line = lines[piece]
         cell = line[CELL]
@@ -275,18 +271,13 @@ def expect(first, last, pieces, nulls, work, log_likelihood, null, jumps, sums):
             I, J = line[LENGTH_I], line[LENGTH_J]
             if direction == 1:
                 I, J = J, I
-            table = table_space[: I * I].reshape(I, I)
-            transposed = transposed_space[: I * I].reshape(I, I)
-            pairs = moves_space[: I * I].reshape(I, I) if counting else moves_space.reshape(0, 0)
-            room = Room(position_space[: I * J].reshape(J, I), start_mass, beta, weight)
-            first_link = first_space[:I]
-            moves = Moves(pairs, leaving_space[:I], first_moves_space[:I])
-            own = jumps[direction]
-            transitions(
-                I, own.jump, backwards[direction], jump_sums[direction], own.start, table, transposed, first_link, exits
-            )
+            table, transposed = squares[0, : I * I].reshape(I, I), squares[1, : I * I].reshape(I, I)
+            pairs, first_link = squares[2, : I * I].reshape(I, I), rows[0, :I]
+            room = Room(areas[0, : I * J].reshape(J, I), rows[1], rows[2], rows[3])
+            moves = Moves(pairs, rows[4, :I], rows[5, :I])
+            transitions(I, jumps[direction], table, transposed, first_link, exits)
             if direction == 0:
-                emission = emission_space[: I * J].reshape(J, I)
+                emission = areas[1, : I * J].reshape(J, I)
                 for i in range(I):
                     for j in range(J):
                         emission[j, i] = forward[cell + i * J + j]

@@ -1,7 +1,5 @@
 """IBM Model 1: every target word picks its source word on its own, positions count for nothing."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,14 +1,11 @@
 """Best paths.  Scores are kept as scaled products: one multiplication per candidate, and no logarithms."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.hmm.best import best_partner
-from dovetail.kernels.hmm.dense import running_sums, transitions
+from dovetail.kernels.hmm.dense import largest, transitions
 from dovetail.kernels.hmm.word_jumps import word_transitions
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
@@ -98,22 +95,12 @@ class Lattice(NamedTuple):
 @kernel
 def lattice_for(first, last, lines):
     """Room for pieces first..last - 1."""
-    longest = 0
-    states = 0
-    for piece in range(first, last):
-        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        longest = max(longest, I, J)
-        states = max(states, (2 * I + 1) * J, (2 * J + 1) * I)
-    return Lattice(
-        np.empty(states, np.float32),
-        np.empty(states, np.float32),
-        np.empty(states, np.int32),
-        np.empty(longest * longest, np.float32),
-        np.empty(longest * longest, np.float32),
-        np.empty(longest, np.float32),
-        np.ones(longest, np.float32),
-        np.empty(longest + 2, np.float32),
-    )
+    longest, area = largest(first, last, lines)
+    states = 2 * area + longest
+    values, squares = np.empty((2, states), np.float32), np.empty((2, longest * longest), np.float32)
+    first_link, last_link = np.empty(longest, np.float32), np.ones(longest, np.float32)
+    exits, came_from = np.empty(longest + 1, np.float32), np.empty(states, np.int32)
+    return Lattice(values[0], values[1], came_from, squares[0], squares[1], first_link, last_link, exits)
 
 
 @kernel
@@ -133,18 +120,9 @@ def mark_path(line, direction, pieces, nulls, work, null, lattice, marks):
             null_emission[j] = nulls.forward[pieces.target_ids[line[TARGET] + j]]
         else:
             null_emission[j] = nulls.reverse[pieces.source_ids[line[SOURCE] + j]]
-    size = J * (2 * I + 1)
-    best_path(
-        emission,
-        null_emission,
-        null,
-        lattice.table[: I * I].reshape(I, I),
-        lattice.first,
-        lattice.last,
-        lattice.delta[:size].reshape(J, 2 * I + 1),
-        lattice.came_from[:size].reshape(J, 2 * I + 1),
-        path,
-    )
+    size, table = J * (2 * I + 1), lattice.table[: I * I].reshape(I, I)
+    delta, came_from = lattice.delta[:size].reshape(J, 2 * I + 1), lattice.came_from[:size].reshape(J, 2 * I + 1)
+    best_path(emission, null_emission, null, table, lattice.first, lattice.last, delta, came_from, path)
     for j in range(J):
         if path[j] >= 0:
             if direction == 0:
@@ -157,23 +135,12 @@ def mark_path(line, direction, pieces, nulls, work, null, lattice, marks):
 def mark_hmm(first, last, pieces, nulls, work, null, jumps, marks):
     """Mark the best paths of both directions for pieces first..last - 1; the workspace holds emissions."""
     lattice = lattice_for(first, last, pieces.lines)
-    backwards = jumps[0].jump[::-1].copy(), jumps[1].jump[::-1].copy()
-    sums = running_sums(jumps[0].jump), running_sums(jumps[1].jump)
     for piece in range(first, last):
         line = pieces.lines[piece]
         for direction in range(2):
             I = line[LENGTH_I] if direction == 0 else line[LENGTH_J]
-            transitions(
-                I,
-                jumps[direction].jump,
-                backwards[direction],
-                sums[direction],
-                jumps[direction].start,
-                lattice.table[: I * I].reshape(I, I),
-                lattice.transposed[: I * I].reshape(I, I),
-                lattice.first,
-                lattice.exits,
-            )
+            table, transposed = lattice.table[: I * I].reshape(I, I), lattice.transposed[: I * I].reshape(I, I)
+            transitions(I, jumps[direction], table, transposed, lattice.first, lattice.exits)
             mark_path(line, direction, pieces, nulls, work, null, lattice, marks)
 
 
@@ -185,40 +152,10 @@ def mark_words(first, last, pieces, nulls, work, jumps, marks):
         line = pieces.lines[piece]
         for direction in range(2):
             if direction == 0:
-                I, words, first_word, weights = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward.weights
+                words, weights = pieces.source_ids[line[SOURCE] :][: line[LENGTH_I]], jumps.forward.weights
             else:
-                I, words, first_word, weights = line[LENGTH_J], pieces.target_ids, line[TARGET], jumps.reverse.weights
-            word_transitions(
-                words,
-                first_word,
-                I,
-                weights,
-                jumps.bins.of,
-                jumps.ends[direction, 0],
-                jumps.ends[direction, 1],
-                lattice.table[: I * I].reshape(I, I),
-                lattice.transposed[: I * I].reshape(I, I),
-                lattice.first,
-                lattice.last,
-                lattice.exits,
-            )
+                words, weights = pieces.target_ids[line[TARGET] :][: line[LENGTH_J]], jumps.reverse.weights
+            start, end = jumps.ends[direction, 0], jumps.ends[direction, 1]
+            table = lattice.table[: len(words) ** 2].reshape(len(words), len(words))
+            word_transitions(words, weights, jumps.bins.of, start, end, table, lattice.first, lattice.last)
             mark_path(line, direction, pieces, nulls, work, jumps.null, lattice, marks)
-
-
-@kernel
-def mark_ibm1(first, last, pieces, nulls, work, marks):
-    """Mark each word's best partner in both directions, unless NULL is better; ties go to the lower position."""
-    lines, source_ids, target_ids = pieces
-    for piece in range(first, last):
-        line = lines[piece]
-        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        for j in range(J):
-            null = nulls.forward[target_ids[line[TARGET] + j]]
-            best = best_partner(work.forward, cell + j, J, I, null)
-            if best >= 0:
-                marks[cell + best * J + j] |= FORWARD
-        for i in range(I):
-            null = nulls.reverse[source_ids[line[SOURCE] + i]]
-            best = best_partner(work.reverse, cell + i * J, 1, J, null)
-            if best >= 0:
-                marks[cell + i * J + best] |= REVERSE

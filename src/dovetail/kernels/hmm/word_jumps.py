@@ -1,33 +1,28 @@
 """Jumps that depend on the word jumped from: transition tables, and counts of moves, ends and fertilities by word."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
 
 
 @kernel
-def word_transitions(words, first_word, I, weights, bins, start, end, table, transposed, first, last, exits):
+def word_transitions(words, weights, bins, start, end, table, first, last):
     """p(i | i') = weights[word at i', bin of i - i'], normalised over the sentence; first and last positions likewise.
 
     `bins` numbers every distance, distance 0 in the middle; `start` and `end` are weights by position from the
-    respective end, the last entry shared by the rest.  `exits` (I + 2,) gets 1 / the sums: jumps', start's, end's.
+    respective end, the last entry shared by the rest.
     """
-    middle = len(bins) // 2
+    middle, I = len(bins) // 2, len(words)
     for before in range(I):
-        weight = weights[words[first_word + before]]
+        weight = weights[words[before]]
         total = np.float32(0.0)
         for i in range(I):
             value = weight[bins[middle + i - before]]
             table[before, i] = value
             total += value
-        exits[before] = np.float32(1.0) / total
+        scale = np.float32(1.0) / total
         for i in range(I):
-            table[before, i] *= exits[before]
-    for i in range(I):
-        for before in range(I):
-            transposed[i, before] = table[before, i]
+            table[before, i] *= scale
     for side in range(2):
         shape, chances = (start, first) if side == 0 else (end, last)
         total = np.float32(0.0)
@@ -35,9 +30,9 @@ def word_transitions(words, first_word, I, weights, bins, start, end, table, tra
             distance = i if side == 0 else I - 1 - i
             chances[i] = shape[min(distance, len(shape) - 1)]
             total += chances[i]
-        exits[I + side] = np.float32(1.0) / total
+        scale = np.float32(1.0) / total
         for i in range(I):
-            chances[i] *= exits[I + side]
+            chances[i] *= scale
 
 
 @kernel

@@ -8,8 +8,6 @@ An *entry* is a state with its counts.  NULLs of the reverse direction come firs
 layer for each row.  An entry whose value and best unconstrained completion do not exceed the ceiling is dropped.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -41,15 +39,9 @@ def new_entries(layers, capacity):
     size = 4
     while size < 4 * capacity:
         size *= 2
-    return Entries(
-        np.zeros(layers + 1, np.int64),
-        np.zeros(total, np.int64),
-        np.zeros(total, np.int64),
-        np.zeros(total),
-        np.zeros(total, np.int64),
-        np.zeros((total, 3), np.int64),
-        np.full(size, -1, np.int64),
-    )
+    first, table = np.zeros(layers + 1, np.int64), np.full(size, -1, np.int64)
+    numbers, origins = np.zeros((3, total), np.int64), np.zeros((total, 3), np.int64)
+    return Entries(first, numbers[0], numbers[1], np.zeros(total), numbers[2], origins, table)
 
 
 @kernel

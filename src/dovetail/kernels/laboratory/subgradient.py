@@ -1,14 +1,12 @@
 """The dual decomposition of Quirk (2013) as the paper has it: plain subgradient steps, rows that use exactly J cells."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.exact_fertility.chain import best_path, chain_scores, forward
-from dovetail.kernels.exact_fertility.lists import list_live, new_lists
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.records import Trellis
 from dovetail.kernels.exact_fertility.rows import sort_cells
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, copy_path
@@ -39,8 +37,7 @@ def subgradient(problem, node, known, descent, iterations, free, last_path):
     """
     emission, price = problem.emission, node.price
     J, R = emission.shape
-    lists = new_lists(J, R)
-    list_live(node, lists)
+    lists = lists_of(node, False)
     trellis = Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
     chain = chain_scores(problem, price)
     counts = np.empty(R, np.int32)

@@ -4,8 +4,6 @@ That is how collapsed inference scores a token, and it cures the rare words that
 around them.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -44,19 +42,6 @@ class StemCounts(NamedTuple):
     counts: np.ndarray  # float64 (groups,)
     target_stem: np.ndarray  # int32 (target words,)
     n_target_stems: int
-
-
-@kernel
-def ready_factors(words, weights):
-    """Fill SCALE, and BACKOFF of every level: the factors of cells that take nothing out."""
-    total = np.float32(0.0)
-    for weight in weights:
-        total += weight
-    for w in range(len(words)):
-        words[w, SCALE] = np.float32(1.0) / (words[w, TOTAL] + words[w, PRIOR] + total)
-        for level in range(len(weights)):
-            at = FIRST_LEVEL + WIDTH * level
-            words[w, at + BACKOFF] = weights[level] / (words[w, at + STEM] + np.float32(1.0))
 
 
 @kernel

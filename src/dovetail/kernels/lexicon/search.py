@@ -1,7 +1,5 @@
 """Searching sorted keys."""
 
-from __future__ import annotations
-
 from dovetail.kernels import leaf
 
 

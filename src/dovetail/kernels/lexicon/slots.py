@@ -4,9 +4,8 @@ Ranks are 16 bits wide.  A word with more partners than that has a dense row, on
 is found by its target word's id.
 """
 
-from __future__ import annotations
-
 from dovetail.kernels import leaf
+from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
 RANK_LIMIT = 65535
 
@@ -16,6 +15,15 @@ def row_of(row_start, word):
     """Where a source word's slots begin, and whether its row is dense."""
     start = row_start[word]
     return start, row_start[word + 1] - start > RANK_LIMIT
+
+
+@leaf
+def cells_of(row, row_piece, pieces, row_start):
+    """Of a row of a block: `row_of` its source word, its first cell, its first target token, and how many cells it has."""
+    line = pieces.lines[row_piece[row]]
+    i = row - line[ROW]
+    J = line[LENGTH_J]
+    return row_of(row_start, pieces.source_ids[line[SOURCE] + i]), line[CELL] + i * J, line[TARGET], J
 
 
 @leaf

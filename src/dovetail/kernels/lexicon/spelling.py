@@ -1,12 +1,9 @@
 """How alike two words are spelled: the longest common subsequence, in bins."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.lexicon.slots import row_of, slot_of
-from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
+from dovetail.kernels.lexicon.slots import cells_of, slot_of
 
 # Bins 0-9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
 IDENTICAL, IDENTICAL_SHORT, IDENTICAL_OTHER, UNCOMPARED = 10, 11, 12, 13
@@ -90,11 +87,8 @@ def compare_spellings(first, last, row_start, target, source, targets, n_codes, 
 def count_wins(order, row_piece, pieces, ranks, posterior, bins, wins):
     """Add, for each spelling bin, the posteriors of its cells (wins[bin, 0]) and their number (wins[bin, 1])."""
     for k in range(len(order)):
-        line = pieces.lines[row_piece[order[k]]]
-        i = order[k] - line[ROW]
-        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
-        cell = line[CELL] + i * line[LENGTH_J]
-        for j in range(line[LENGTH_J]):
-            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
+        row, cell, token, J = cells_of(order[k], row_piece, pieces, ranks.row_start)
+        for j in range(J):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, token + j)
             wins[bins[slot], 0] += posterior[cell + j]
             wins[bins[slot], 1] += 1.0

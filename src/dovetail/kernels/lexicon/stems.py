@@ -1,12 +1,11 @@
 """Stems of words, and slots of stem pairs: what word pairs share when their stems are the same."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
 
-HEAD, TAIL, SHORT_HEAD, MIDDLE = range(4)
+LEVELS = 4
+HEAD, TAIL, SHORT_HEAD, MIDDLE = range(LEVELS)
 
 
 @kernel

@@ -4,15 +4,12 @@ Rows are walked by source word, so a word's entries stay in the cache while all 
 two threads never touch the same entry: the sums need no locks, no copies, and come out the same for any number of them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel
-from dovetail.kernels.lexicon.slots import row_of, slot_of
-from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
+from dovetail.kernels.lexicon.slots import cells_of, slot_of
 
 # Zhao and Gildea's smoothing (section 6); it also keeps the HMM's products out of the denormals
 FLOOR = np.float32(1e-8)
@@ -25,12 +22,9 @@ def gather(order, row_piece, pieces, ranks, table, work):
     `table` is (slots, 2), the two directions side by side since both are always wanted.
     """
     for k in range(len(order)):
-        line = pieces.lines[row_piece[order[k]]]
-        i = order[k] - line[ROW]
-        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
-        cell = line[CELL] + i * line[LENGTH_J]
-        for j in range(line[LENGTH_J]):
-            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
+        row, cell, token, J = cells_of(order[k], row_piece, pieces, ranks.row_start)
+        for j in range(J):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, token + j)
             work.forward[cell + j] = table[slot, 0]
             work.reverse[cell + j] = table[slot, 1]
 
@@ -45,12 +39,9 @@ def rounded(posterior):
 def scatter(order, row_piece, pieces, ranks, work, counts):
     """Add the cells' posteriors to the counts (slots, 2) of their word types."""
     for k in range(len(order)):
-        line = pieces.lines[row_piece[order[k]]]
-        i = order[k] - line[ROW]
-        row = row_of(ranks.row_start, pieces.source_ids[line[SOURCE] + i])
-        cell = line[CELL] + i * line[LENGTH_J]
-        for j in range(line[LENGTH_J]):
-            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, line[TARGET] + j)
+        row, cell, token, J = cells_of(order[k], row_piece, pieces, ranks.row_start)
+        for j in range(J):
+            slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, token + j)
             counts[slot, 0] += rounded(work.forward[cell + j])
             counts[slot, 1] += rounded(work.reverse[cell + j])
 

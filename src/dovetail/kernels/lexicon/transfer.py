@@ -1,7 +1,5 @@
 """A trained lexicon for other text: look every co-occurring pair of the new text up in the old rows."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -64,13 +62,6 @@ def look_up(first, last, new, old, guesses, table):
                     reverse = old.table[place, 1]
             table[slot, 0] = forward
             table[slot, 1] = reverse
-
-
-@kernel
-def look_up_null(number, old, unseen, table):
-    """NULL's entries for new words."""
-    for word in range(len(number)):
-        table[word] = old[number[word]] if number[word] >= 0 else unseen
 
 
 @kernel

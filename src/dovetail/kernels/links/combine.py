@@ -4,8 +4,6 @@ The links of a pair are kept as sorted lists, never as an I x J matrix, so that 
 more memory than its links.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -198,18 +196,3 @@ def combine(rule, forward, reverse, source_lengths, target_lengths, found):
                 written += 1
         offsets[n + 1] = written
     return -1
-
-
-@kernel
-def look_up(links, given, probability):
-    """probability[k] = what the given links, sorted like the others, say of link k; 0 for what they lack."""
-    for n in range(len(links.offsets) - 1):
-        g, g_stop = given.offsets[n], given.offsets[n + 1]
-        for k in range(links.offsets[n], links.offsets[n + 1]):
-            i, j = links.source[k], links.target[k]
-            while g < g_stop and (given.source[g] < i or (given.source[g] == i and given.target[g] < j)):
-                g += 1
-            if g < g_stop and given.source[g] == i and given.target[g] == j:
-                probability[k] = given.probability[g]
-            else:
-                probability[k] = 0.0

@@ -3,8 +3,6 @@
 A cell lives if it holds a notable share of the probability in its column (forward) or in its row (reverse).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -97,16 +95,6 @@ def narrow(first, last, lines, live, values, share, kept, numbers):
                 kept[k] = (forward[k] >= enough[column[k]]) | (reverse[k] >= enough_in_row)
                 left += kept[k]
             numbers[i] = left
-
-
-@kernel
-def keep(kept, old, new):
-    """Copy what is kept of one number per cell."""
-    m = 0
-    for k in range(len(kept)):
-        if kept[k]:
-            new[m] = old[k]
-            m += 1
 
 
 @kernel

@@ -5,14 +5,12 @@ been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm
 the pairs on the lists, not O(I^2 J).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.hmm.dense import total_of
+from dovetail.kernels.hmm.dense import largest, total_of
 from dovetail.kernels.hmm.word_jumps import count_ends
 from dovetail.kernels.live.records import Chances, Expected, Past, Room, Sentence
 from dovetail.kernels.live.rows import rows
@@ -213,41 +211,24 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
     lines, source_ids, target_ids = pieces
     start, column = live.start, live.column
     forward, reverse = values
-    longest = 0
-    area = 0
+    longest, area = largest(first, last, lines)
     most = 0
     crowded = False
     for piece in range(first, last):
         line = lines[piece]
-        longest = max(longest, line[LENGTH_I], line[LENGTH_J])
-        area = max(area, line[LENGTH_I] * line[LENGTH_J])
         n = start[line[ROW] + line[LENGTH_I]] - start[line[ROW]]
         most = max(most, n)
         crowded |= n > CROWDED * min(line[LENGTH_I], line[LENGTH_J])
-    exits = np.empty(longest, np.float32)
-    first_link = np.empty(longest, np.float32)
-    last_link = np.empty(longest, np.float32)
-    begin = np.empty(longest + 1, np.int64)
-    order = np.empty(most, np.int64)
-    in_order = np.empty(most, np.float32)
-    state = np.empty(most, np.int64)
-    past = Past(
-        np.empty(longest + 1, np.int64),
-        np.empty(area, np.int64),
-        np.empty(area, np.int64),
-        np.empty(area, np.float32),
-        np.empty(area, np.float32),
-        np.empty(area, np.int64),
-        np.empty(longest, np.int64),
-    )
-    start_mass = np.empty(longest, np.float32)
-    room = Room(np.empty(most, np.float32), np.empty(most, np.int64), np.empty(most, np.float32), start_mass, past)
+    # Arrays of one type and shape are planes of one array: it compiles faster.
+    by_state, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
+    exits, first_link, last_link, start_mass = by_state[0], by_state[1], by_state[2], by_state[3]
+    beta, weight_by_state, leaving, first_moves, final = by_state[4], by_state[5], by_state[6], by_state[7], by_state[8]
+    numbers, masses = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
+    past = Past(places[0], numbers[0], numbers[1], masses[0], masses[1], numbers[2], places[1])
+    of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
+    begin, order, state, in_order = places[2], of_cells[0], of_cells[1], cell_values[0]
+    room = Room(cell_values[1], of_cells[2], cell_values[2], start_mass, past)
     space = np.empty(3 * longest * longest + 2 * area if crowded else 0, np.float32)
-    beta = np.empty(longest, np.float32)
-    weight_by_state = np.empty(longest, np.float32)
-    leaving = np.empty(longest, np.float32)
-    first_moves = np.empty(longest, np.float32)
-    final = np.empty(longest, np.float32)
     for piece in range(first, last):
         line = lines[piece]
         low = start[line[ROW]]

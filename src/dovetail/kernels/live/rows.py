@@ -1,15 +1,11 @@
 """The same as kernels.live.chain by rows of numbers instead of lists: better while most cells are alive."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import Moves, Room, Transitions, forward_backward, total_of
-
-SINGLE = 7  # distances up to this have a bin each (models.jumps.word.EDGES), so that their weights lie side by side
 
 
 @kernel
@@ -18,17 +14,8 @@ def jump_table(words, first_word, S, weights, bins, exits, table, transposed):
     middle = len(bins) // 2
     for before in range(S):
         word = words[first_word + before]
-        low = max(0, before - SINGLE)
-        high = min(S, before + SINGLE + 1)
-        for s in range(low):
-            table[before, s] = weights[word, bins[middle + s - before]]
-        shift = bins[middle] - before
-        for s in range(low, high):
-            table[before, s] = weights[word, shift + s]
-        for s in range(high, S):
-            table[before, s] = weights[word, bins[middle + s - before]]
         for s in range(S):
-            table[before, s] *= exits[before]
+            table[before, s] = weights[word, bins[middle + s - before]] * exits[before]
     for s in range(S):
         for before in range(S):
             transposed[s, before] = table[before, s]
@@ -52,15 +39,9 @@ def rows(sentence, chances, null, space, start_mass, beta, weight, expected, cou
             cells[t, s] = np.float32(0.0)
         for m in range(begin[t], begin[t + 1]):
             cells[t, state[m]] = emission[m]
-    log_likelihood = forward_backward(
-        cells,
-        nulls,
-        null,
-        Transitions(table, transposed, first[:S], last[:S]),
-        Room(position, start_mass, beta, weight),
-        Moves(pairs, leaving[:S], first_moves[:S]),
-        counting,
-    )
+    moving, room = Transitions(table, transposed, first[:S], last[:S]), Room(position, start_mass, beta, weight)
+    expected_moves = Moves(pairs, leaving[:S], first_moves[:S])
+    log_likelihood = forward_backward(cells, nulls, null, moving, room, expected_moves, counting)
     for t in range(T):
         for m in range(begin[t], begin[t + 1]):
             emission[m] = cells[t, state[m]]
@@ -69,14 +50,7 @@ def rows(sentence, chances, null, space, start_mass, beta, weight, expected, cou
         for before in range(S):
             for b in range(moves.shape[1]):
                 moves[before, b] = np.float32(0.0)
-            low = max(0, before - SINGLE)
-            high = min(S, before + SINGLE + 1)
-            for s in range(low):
-                moves[before, bins[middle + s - before]] += pairs[before, s] * table[before, s]
-            shift = bins[middle] - before
-            for s in range(low, high):
-                moves[before, shift + s] = pairs[before, s] * table[before, s]
-            for s in range(high, S):
+            for s in range(S):
                 moves[before, bins[middle + s - before]] += pairs[before, s] * table[before, s]
         for s in range(S):
             final[s] = position[T - 1, s]

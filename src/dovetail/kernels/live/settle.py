@@ -1,7 +1,5 @@
 """What an E-step over live cells leaves for the next one: a count for each, and messages of fertility."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -41,15 +39,10 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
         line = lines[piece]
         longest = max(longest, line[LENGTH_I], line[LENGTH_J])
         most = max(most, start[line[ROW] + line[LENGTH_I]] - start[line[ROW]])
-    begin = np.empty(longest + 1, np.int64)
-    order = np.empty(most, np.int64)
-    state = np.empty(most, np.int64)
-    room = MessageRoom(
-        np.empty(most, np.float32),
-        np.empty(most, np.float32),
-        np.empty(most, np.float64),
-        np.empty(beliefs.source.shape[1], np.float64),
-    )
+    begin, numbers = np.empty(longest + 1, np.int64), np.empty((2, most), np.int64)
+    of_cells = np.empty((2, most), np.float32)
+    order, state = numbers[0], numbers[1]
+    room = MessageRoom(of_cells[0], of_cells[1], np.empty(most), np.empty(beliefs.source.shape[1]))
     for piece in range(first, last):
         line = lines[piece]
         I, J, row, left = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
@@ -69,45 +62,28 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
         for j in range(J):
             null_forward[left + j] = max(null_forward[left + j], np.float32(0.0))
         if talking:
-            low = start[row]
-            high = start[row + I]
+            low, high = start[row], start[row + I]
             by_column(row, I, J, start, column, begin, order, state)
-            speak_to_all(
-                J,
-                begin,
-                order,
-                reverse[low:high],
-                live.to_reverse[low:high],
-                beliefs.target,
-                target_ids[line[TARGET] : line[TARGET] + J],
-                beliefs.columns[left : left + J],
-                room,
-            )
+            words, belief = target_ids[line[TARGET] : line[TARGET] + J], beliefs.columns[left : left + J]
+            message = live.to_reverse[low:high]
+            speak_to_all(begin, order, reverse[low:high], message, beliefs.target, words, belief, room)
             for i in range(I + 1):
                 begin[i] = start[row + i] - low
             for k in range(high - low):
                 order[k] = k
-            speak_to_all(
-                I,
-                begin,
-                order,
-                forward[low:high],
-                live.to_forward[low:high],
-                beliefs.source,
-                source_ids[line[SOURCE] : line[SOURCE] + I],
-                beliefs.rows[row : row + I],
-                room,
-            )
+            words, belief = source_ids[line[SOURCE] : line[SOURCE] + I], beliefs.rows[row : row + I]
+            message = live.to_forward[low:high]
+            speak_to_all(begin, order, forward[low:high], message, beliefs.source, words, belief, room)
 
 
 @leaf
-def speak_to_all(n_words, begin, order, posterior, message, fertility, words, belief, room):
+def speak_to_all(begin, order, posterior, message, fertility, words, belief, room):
     """Messages of one side's words to their live cells, in place of the last ones.
 
     Word w's cells are order[begin[w]:begin[w + 1]]; those that are not notable are lumped together.
     """
     posteriors, messages, chances, others = room
-    for w in range(n_words):
+    for w in range(len(words)):
         n = 0
         lump = 0.0
         for m in range(begin[w], begin[w + 1]):

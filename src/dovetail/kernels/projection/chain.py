@@ -4,30 +4,13 @@ The recursions of kernels.hmm, without counts: those are wanted once, after the 
 from what that pass leaves behind.  `S` counts positions, `T` words; NULLs keep the position.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import NEGLIGIBLE, add_rows, collect_moves, total_of
-from dovetail.kernels.projection.records import (
-    BETA,
-    EXITS,
-    FIRST,
-    FIRST_MOVES,
-    LEAVING,
-    LINKS,
-    MOVES,
-    NULLS,
-    ONWARD,
-    POSITION,
-    START_MASS,
-    TABLE,
-    TRANSPOSED,
-    WEIGHT,
-)
+from dovetail.kernels.projection import planes
 
 
 @kernel
@@ -38,21 +21,21 @@ def hmm_pass(d, T, S, chains, null, whole):
     finds and the last one leaves, ONWARD (T, S), emission times beta, and START_MASS stay behind for `count_moves`.
     """
     cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
-    table, transposed = tables[TABLE, : S * S].reshape(S, S), tables[TRANSPOSED, : S * S].reshape(S, S)
-    first, nulls, start_mass = words[FIRST], words[NULLS], words[START_MASS]
-    beta, weight = words[BETA], words[WEIGHT]
+    table, transposed = tables[planes.TABLE, : S * S].reshape(S, S), tables[planes.TRANSPOSED, : S * S].reshape(S, S)
+    first, nulls, start_mass = words[planes.FIRST], words[planes.NULLS], words[planes.START_MASS]
+    beta, weight = words[planes.BETA], words[planes.WEIGHT]
     p0 = np.float32(null)
     p1 = np.float32(1.0 - null)
     log_likelihood = 0.0
     product = 1.0
     mass = np.float32(1.0)
     for s in range(S):
-        cells[POSITION, s] = np.float32(0.0)
+        cells[planes.POSITION, s] = np.float32(0.0)
         beta[s] = np.float32(1.0)
     for t in range(T):
         at = t * S
-        emission, onward = cells[LINKS, at : at + S], cells[ONWARD, at : at + S]
-        before, after = cells[POSITION, at : at + S], cells[POSITION, at + S : at + 2 * S]
+        emission, onward = cells[planes.LINKS, at : at + S], cells[planes.ONWARD, at : at + S]
+        before, after = cells[planes.POSITION, at : at + S], cells[planes.POSITION, at + S : at + 2 * S]
         for s in range(S):
             weight[s] = mass * first[s]
         start_mass[t] = mass
@@ -80,8 +63,8 @@ def hmm_pass(d, T, S, chains, null, whole):
         return log_likelihood
     for t in range(T - 1, -1, -1):
         at = t * S
-        links, onward = cells[LINKS, at : at + S], cells[ONWARD, at : at + S]
-        before, after = cells[POSITION, at : at + S], cells[POSITION, at + S : at + 2 * S]
+        links, onward = cells[planes.LINKS, at : at + S], cells[planes.ONWARD, at : at + S]
+        before, after = cells[planes.POSITION, at : at + S], cells[planes.POSITION, at + S : at + 2 * S]
         skip = nulls[t]
         for s in range(S):
             links[s] = max(np.float32(0.0), after[s] - skip * before[s]) * beta[s]
@@ -102,12 +85,12 @@ def words_pass(d, T, S, chains, link, null):
     That is IBM Model 1 (both 1), and the HMM while all its jumps weigh the same ((1 - p0) / S and p0): O(T S).
     Returns the log-likelihood.
     """
-    nulls = chains.words[d, NULLS]
+    nulls = chains.words[d, planes.NULLS]
     a, b = np.float32(link), np.float32(null)
     log_likelihood = 0.0
     product = 1.0
     for t in range(T):
-        links = chains.cells[d, LINKS, t * S : (t + 1) * S]
+        links = chains.cells[d, planes.LINKS, t * S : (t + 1) * S]
         total = b * nulls[t] + a * total_of(links)
         scale = np.float32(1.0) / total
         nulls[t] *= b * scale
@@ -125,20 +108,20 @@ def words_pass(d, T, S, chains, link, null):
 def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
     """Add `mass` times the expected moves of the last `hmm_pass` to the counts of kernels.hmm.collect_moves."""
     cells, words, tables = chains.cells[d], chains.words[d], chains.tables[d]
-    table, moves = tables[TABLE, : S * S].reshape(S, S), tables[MOVES, : S * S].reshape(S, S)
-    first, start_mass = words[FIRST], words[START_MASS]
-    leaving, first_moves = words[LEAVING], words[FIRST_MOVES, :S]
+    table, moves = tables[planes.TABLE, : S * S].reshape(S, S), tables[planes.MOVES, : S * S].reshape(S, S)
+    first, start_mass = words[planes.FIRST], words[planes.START_MASS]
+    leaving, first_moves = words[planes.LEAVING], words[planes.FIRST_MOVES, :S]
     part = np.float32(mass)
     for s in range(S):
         first_moves[s] = np.float32(0.0)
         for after in range(S):
             moves[s, after] = np.float32(0.0)
     for t in range(T):
-        onward = cells[ONWARD, t * S : (t + 1) * S]
+        onward = cells[planes.ONWARD, t * S : (t + 1) * S]
         for s in range(S):
             first_moves[s] += part * start_mass[t] * first[s] * onward[s]
         for before in range(S):
-            here = part * cells[POSITION, t * S + before]
+            here = part * cells[planes.POSITION, t * S + before]
             if here > NEGLIGIBLE:
                 for s in range(S):
                     moves[before, s] += here * onward[s]
@@ -147,4 +130,4 @@ def count_moves(d, T, S, chains, mass, jump_counts, start_counts):
         for s in range(S):
             total += moves[before, s] * table[before, s]
         leaving[before] = total
-    collect_moves(moves, leaving, table, words[EXITS], first_moves, jump_counts, start_counts)
+    collect_moves(moves, leaving, table, words[planes.EXITS], first_moves, jump_counts, start_counts)

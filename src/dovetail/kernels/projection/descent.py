@@ -5,36 +5,12 @@ posteriors give away; bounds lambda >= 0 kept by projection (Bertsekas 1999); mu
 directions differ; and no chains at all while the HMM's jumps still weigh the same.
 """
 
-from __future__ import annotations
-
 import math
 
 from dovetail.kernels import kernel
+from dovetail.kernels.projection import planes
 from dovetail.kernels.projection.chain import hmm_pass, words_pass
-from dovetail.kernels.projection.dual import (
-    FARTHEST,
-    Missed,
-    expectations,
-    find_differences,
-    tilt,
-    with_slack,
-)
-from dovetail.kernels.projection.records import (
-    CHANGES,
-    CURVATURE,
-    DIRECTION,
-    FULL,
-    LEAN,
-    LOG_Z,
-    MASS,
-    PASSES,
-    PLAIN,
-    SCORE,
-    STEPS,
-    TRIAL,
-    TRIAL_FULL,
-    X,
-)
+from dovetail.kernels.projection.dual import FARTHEST, Missed, expectations, find_differences, tilt, with_slack
 
 MEMORY = 4  # pairs of steps and gradient changes
 LARGEST_STEP = 4.0  # in one multiplier: a factor of 55 on a link's odds
@@ -50,8 +26,10 @@ def quasi_newton_direction(n, search, between, tipped, stored, newest):
     diagonal grows with what is missed, apart from what the forward mass, one half plus `tipped`, accounts for.
     Coordinates with gradient 0 stand at their bound, or are solved, and stay out of the products.
     """
-    vectors, steps, changes, heat = search.vectors, search.memory[STEPS], search.memory[CHANGES], search.heat
-    gradient, curvature, lean, direction = vectors[FULL], vectors[CURVATURE], vectors[LEAN], vectors[DIRECTION]
+    vectors, heat = search.vectors, search.heat
+    steps, changes = search.memory[planes.STEPS], search.memory[planes.CHANGES]
+    gradient, curvature = vectors[planes.FULL], vectors[planes.CURVATURE]
+    lean, direction = vectors[planes.LEAN], vectors[planes.DIRECTION]
     floor = 1e-4 if between == 0.0 else 0.05
     lengthwise = 0.0
     for v in range(n):
@@ -125,10 +103,10 @@ def descend(problem, model, settings, tally):
     With free masses, and where scores are asked for, log p(x) comes first: half a pass, without multipliers.
     """
     vectors, memory = problem.search.vectors, problem.search.memory
-    x, trial, full, trial_full = vectors[X], vectors[TRIAL], vectors[FULL], vectors[TRIAL_FULL]
-    direction = vectors[DIRECTION]
+    x, trial, direction = vectors[planes.X], vectors[planes.TRIAL], vectors[planes.DIRECTION]
+    full, trial_full = vectors[planes.FULL], vectors[planes.TRIAL_FULL]
     halves, ends = problem.chains.halves, problem.variables.ends
-    mass, log_z, plain = halves[MASS], halves[LOG_Z], halves[PLAIN]
+    mass, log_z, plain = halves[planes.MASS], halves[planes.LOG_Z], halves[planes.PLAIN]
     I, J = problem.I, problem.J
     precision = settings.precision
     symmetric = ends[2] > ends[1]
@@ -152,10 +130,10 @@ def descend(problem, model, settings, tally):
                 log_z[d] = hmm_pass(d, T, S, problem.chains, model.null, not probe)
             mass[d] = 1.0 / problem.scale
         if not by_word:
-            tally[PASSES] += (0.25 if probe else 0.5) * (problem.high - problem.low)
+            tally[planes.PASSES] += (0.25 if probe else 0.5) * (problem.high - problem.low)
         if probe:
             for d in range(problem.low, problem.high):
-                halves[SCORE, d] = log_z[d]
+                halves[planes.SCORE, d] = log_z[d]
                 plain[d] = log_z[d] if free else 0.0
             probe = False
             continue
@@ -189,8 +167,8 @@ def descend(problem, model, settings, tally):
                 newest = (newest + 1) % MEMORY
                 stored = min(stored + 1, MEMORY)
                 for v in range(n):
-                    memory[STEPS, newest, v] = trial[v] - x[v]
-                    memory[CHANGES, newest, v] = trial_full[v] - full[v]
+                    memory[planes.STEPS, newest, v] = trial[v] - x[v]
+                    memory[planes.CHANGES, newest, v] = trial_full[v] - full[v]
             if between < SATURATED and free:  # where one direction has nearly all, changes of the gradient tell nothing
                 stored, newest = 0, -1
             n = ends[2]

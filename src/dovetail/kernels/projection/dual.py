@@ -10,34 +10,13 @@ both directions are halves of one distribution (equation 15).
 These are leaves: counting the references to a dual's arrays would cost as much as the arithmetic of a short sentence.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.kernels import leaf
-from dovetail.kernels.projection.records import (
-    BASE,
-    BASE_NULLS,
-    BOUND,
-    CHANGES,
-    CURVATURE,
-    GRADIENT,
-    LEAN,
-    LINKS,
-    LOG_Z,
-    MASS,
-    NULLS,
-    OF_CELL,
-    PLAIN,
-    STEPS,
-    TRIAL,
-    TRIAL_FULL,
-    WEIGHT,
-    X,
-)
+from dovetail.kernels.projection import planes
 
 FARTHEST = 40.0  # multipliers of constraints that cannot be met grow no further
 
@@ -57,7 +36,7 @@ def tilt(problem, x):
     ends, entries, places = variables.ends, variables.entries, variables.places
     for d in range(problem.low, problem.high):
         S, T = (problem.I, problem.J) if d == 0 else (problem.J, problem.I)
-        given, now, weight, at = cells[d, BASE], cells[d, LINKS], words[d, WEIGHT], problem.rows[d]
+        given, now, weight, at = cells[d, planes.BASE], cells[d, planes.LINKS], words[d, planes.WEIGHT], problem.rows[d]
         if at >= 0:
             for s in range(S):
                 own = x[at + s]
@@ -72,26 +51,26 @@ def tilt(problem, x):
         if ends[2] > ends[1] and x[ends[1]] != 0.0:
             unlinked = np.float32(math.exp(x[ends[1]] if d == 0 else -x[ends[1]]))
         for t in range(T):
-            words[d, NULLS, t] = unlinked * words[d, BASE_NULLS, t]
+            words[d, planes.NULLS, t] = unlinked * words[d, planes.BASE_NULLS, t]
     for e in range(len(entries)):
         exponent = scale * variables.weights[e] * x[entries[e, 2]]
-        cells[entries[e, 0], LINKS, entries[e, 1]] *= np.float32(math.exp(min(60.0, max(-60.0, -exponent))))
+        cells[entries[e, 0], planes.LINKS, entries[e, 1]] *= np.float32(math.exp(min(60.0, max(-60.0, -exponent))))
     for v in range(ends[1] + 1, ends[2]):
         if x[v] != 0.0:
             factor = math.exp(np.float32(-x[v]))
-            cells[0, LINKS, places[0, v - ends[1]]] *= factor
-            cells[1, LINKS, places[1, v - ends[1]]] /= factor
+            cells[0, planes.LINKS, places[0, v - ends[1]]] *= factor
+            cells[1, planes.LINKS, places[1, v - ends[1]]] /= factor
 
 
 @leaf
 def find_differences(problem, threshold):
     """Give a multiplier to each cell whose constraint is missed by more than `threshold` (and does not have one)."""
     I, J, halves = problem.I, problem.J, problem.chains.halves
-    forward, reverse = problem.chains.cells[0, LINKS], problem.chains.cells[1, LINKS]
+    forward, reverse = problem.chains.cells[0, planes.LINKS], problem.chains.cells[1, planes.LINKS]
     ends, places = problem.variables.ends, problem.variables.places
-    of_cell = places[OF_CELL]
+    of_cell = places[planes.OF_CELL]
     vectors, memory = problem.search.vectors, problem.search.memory
-    a, b = np.float32(halves[MASS, 0]), np.float32(halves[MASS, 1])
+    a, b = np.float32(halves[planes.MASS, 0]), np.float32(halves[planes.MASS, 1])
     least = np.float32(threshold)
     total, squares = 0.0, 0.0
     for i in range(I):
@@ -104,9 +83,9 @@ def find_differences(problem, threshold):
                 of_cell[i * J + j] = v
                 places[0, v - ends[1]] = j * I + i
                 places[1, v - ends[1]] = i * J + j
-                vectors[X, v] = vectors[TRIAL, v] = 0.0
+                vectors[planes.X, v] = vectors[planes.TRIAL, v] = 0.0
                 for slot in range(memory.shape[1]):
-                    memory[STEPS, slot, v] = memory[CHANGES, slot, v] = 0.0
+                    memory[planes.STEPS, slot, v] = memory[planes.CHANGES, slot, v] = 0.0
                 ends[2] += 1
     return Missed(total, squares)
 
@@ -120,13 +99,14 @@ def expectations(problem, missed):
     a feature there is in the forward direction.  `missed` is what all cells miss together.
     """
     cells, halves, vectors = problem.chains.cells, problem.chains.halves, problem.search.vectors
-    x, bound, gradient, curvature = vectors[TRIAL], vectors[BOUND], vectors[GRADIENT], vectors[CURVATURE]
-    lean, mass, scale = vectors[LEAN], halves[MASS], problem.scale
+    x, bound, gradient = vectors[planes.TRIAL], vectors[planes.BOUND], vectors[planes.GRADIENT]
+    curvature, lean = vectors[planes.CURVATURE], vectors[planes.LEAN]
+    mass, scale = halves[planes.MASS], problem.scale
     variables = problem.variables
     ends, entries, places = variables.ends, variables.entries, variables.places
     value = 0.0
     for d in range(problem.low, problem.high):
-        value += mass[d] * (halves[LOG_Z, d] - halves[PLAIN, d] - math.log(scale * mass[d]))
+        value += mass[d] * (halves[planes.LOG_Z, d] - halves[planes.PLAIN, d] - math.log(scale * mass[d]))
     for v in range(ends[1]):
         gradient[v] = bound[v]
         curvature[v] = 0.0
@@ -137,7 +117,7 @@ def expectations(problem, missed):
         at = problem.rows[d]
         if at >= 0:
             S, T = (problem.I, problem.J) if d == 0 else (problem.J, problem.I)
-            links, part = cells[d, LINKS], scale * mass[d]
+            links, part = cells[d, planes.LINKS], scale * mass[d]
             for t in range(T):
                 for s in range(S):
                     link = links[t * S + s]
@@ -147,13 +127,14 @@ def expectations(problem, missed):
                 lean[s] = (bound[s] - gradient[s]) / (mass[d] if d == 0 else -mass[d])
     for e in range(len(entries)):
         d, v = entries[e, 0], entries[e, 2]
-        link = cells[d, LINKS, entries[e, 1]]
+        link = cells[d, planes.LINKS, entries[e, 1]]
         part = variables.weights[e] * scale
         gradient[v] -= part * mass[d] * link
         curvature[v] += part * part * mass[d] * link * (1.0 - link)
         lean[v] += part * link if d == 0 else -part * link
     for v in range(ends[1] + 1, ends[2]):
-        forward, reverse = cells[0, LINKS, places[0, v - ends[1]]], cells[1, LINKS, places[1, v - ends[1]]]
+        forward = cells[0, planes.LINKS, places[0, v - ends[1]]]
+        reverse = cells[1, planes.LINKS, places[1, v - ends[1]]]
         a, b = mass[0] * forward, mass[1] * reverse
         gradient[v] = b - a
         curvature[v] = a * (1.0 - forward) + b * (1.0 - reverse)
@@ -164,7 +145,7 @@ def expectations(problem, missed):
         curvature[together] = lean[together] = 0.0
         for d in range(2):
             for t in range(problem.J if d == 0 else problem.I):
-                unlinked = problem.chains.words[d, NULLS, t]
+                unlinked = problem.chains.words[d, planes.NULLS, t]
                 curvature[together] += mass[d] * unlinked * (1.0 - unlinked)
                 lean[together] += 1.0 - unlinked
     return value
@@ -180,7 +161,7 @@ def with_slack(problem, slack, missed, together):
     of all cells moves only if `together` says so.
     """
     ends, vectors = problem.variables.ends, problem.search.vectors
-    multiplier, gradient, total_gradient = vectors[TRIAL], vectors[GRADIENT], vectors[TRIAL_FULL]
+    multiplier, gradient, total_gradient = vectors[planes.TRIAL], vectors[planes.GRADIENT], vectors[planes.TRIAL_FULL]
     rest, rest_squares = missed.total, missed.squares
     value, length, largest, hopeless = 0.0, 0.0, 0.0, False
     first = np.int64(0)

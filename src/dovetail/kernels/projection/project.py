@@ -4,42 +4,16 @@ For each piece: descent on the dual from the multipliers known so far, and, wher
 under the projected distribution.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import transitions
+from dovetail.kernels.projection import planes
 from dovetail.kernels.projection.chain import count_moves
 from dovetail.kernels.projection.descent import MEMORY, descend
-from dovetail.kernels.projection.records import (
-    ACTIVE,
-    BASE,
-    BASE_NULLS,
-    BOUND,
-    EXITS,
-    FIRST,
-    LINKS,
-    LOG_Z,
-    MASS,
-    MISSED,
-    NULLS,
-    OF_CELL,
-    PIECES,
-    PLAIN,
-    SCORE,
-    TABLE,
-    TRANSPOSED,
-    CellMultipliers,
-    Chains,
-    Problem,
-    Scratch,
-    Search,
-    Variables,
-    X,
-)
+from dovetail.kernels.projection.records import CellMultipliers, Chains, Problem, Scratch, Search, Variables
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 UNBOUNDED = 1e9
@@ -52,12 +26,12 @@ def load(line, pieces, nulls, work, chains):
     cells, words = chains.cells, chains.words
     for i in range(I):
         for j in range(J):
-            cells[0, BASE, j * I + i] = work.forward[cell + i * J + j]
-            cells[1, BASE, i * J + j] = work.reverse[cell + i * J + j]
+            cells[0, planes.BASE, j * I + i] = work.forward[cell + i * J + j]
+            cells[1, planes.BASE, i * J + j] = work.reverse[cell + i * J + j]
     for j in range(J):
-        words[0, BASE_NULLS, j] = nulls.forward[pieces.target_ids[line[TARGET] + j]]
+        words[0, planes.BASE_NULLS, j] = nulls.forward[pieces.target_ids[line[TARGET] + j]]
     for i in range(I):
-        words[1, BASE_NULLS, i] = nulls.reverse[pieces.source_ids[line[SOURCE] + i]]
+        words[1, planes.BASE_NULLS, i] = nulls.reverse[pieces.source_ids[line[SOURCE] + i]]
 
 
 @leaf
@@ -69,7 +43,7 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
     """
     I, J, listed, warm = line[LENGTH_I], line[LENGTH_J], constraints.listed, multipliers.cells
     ends, entries, places = variables.ends, variables.entries, variables.places
-    x, bound, active = vectors[X], vectors[BOUND], vectors[ACTIVE]
+    x, bound, active = vectors[planes.X], vectors[planes.BOUND], vectors[planes.ACTIVE]
     n, used = np.int64(0), np.int64(0)
     rows, columns = np.int64(-1), np.int64(-1)
     if low == 0 and len(constraints.rows) > 0:
@@ -105,7 +79,7 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
     ends[1] = n
     if constraints.symmetric:
         for c in range(I * J):
-            places[OF_CELL, c] = -1
+            places[planes.OF_CELL, c] = -1
         x[n] = 0.0  # of all cells together
         n += 1
         for k in range(warm.begin[nth], warm.begin[nth + 1]):
@@ -114,7 +88,7 @@ def pose(piece, nth, line, low, high, constraints, multipliers, variables, vecto
                 x[ends[1]] = warm.value[k]
             else:
                 x[n] = warm.value[k]
-                places[OF_CELL, c] = n
+                places[planes.OF_CELL, c] = n
                 places[0, n - ends[1]], places[1, n - ends[1]] = (c % J) * I + c // J, c
                 n += 1
         number += I * J
@@ -129,7 +103,7 @@ def keep(nth, line, listed, problem, symmetric, kept, multipliers, found):
     Those of the `nth` piece's cells are left in `found`, unless the cells are improbable.
     """
     ends, places = problem.variables.ends, problem.variables.places
-    x, active = problem.search.vectors[X], problem.search.vectors[ACTIVE]
+    x, active = problem.search.vectors[planes.X], problem.search.vectors[planes.ACTIVE]
     rows, columns = problem.rows
     if rows >= 0:
         for i in range(problem.I):
@@ -147,7 +121,7 @@ def keep(nth, line, listed, problem, symmetric, kept, multipliers, found):
         at += 1
         for v in range(ends[1] + 1, ends[2]):
             a, b = places[0, v - ends[1]], places[1, v - ends[1]]
-            if max(problem.chains.cells[0, LINKS, a], problem.chains.cells[1, LINKS, b]) > kept:
+            if max(problem.chains.cells[0, planes.LINKS, a], problem.chains.cells[1, planes.LINKS, b]) > kept:
                 found.cell[at] = b
                 found.value[at] = x[v]
                 at += 1
@@ -163,18 +137,18 @@ def write(problem, value, line, hmm, settings, top, work, scores):
     """
     I, J, cell, halves = problem.I, problem.J, line[CELL], problem.chains.halves
     coupled = problem.high - problem.low == 2
-    penalty = value - 0.5 * (halves[LOG_Z, 0] + halves[LOG_Z, 1])
+    penalty = value - 0.5 * (halves[planes.LOG_Z, 0] + halves[planes.LOG_Z, 1])
     for d in range(problem.low, problem.high):
         S, T = (I, J) if d == 0 else (J, I)
         scores[d] = value
         if settings.scored:
-            scores[d] = halves[SCORE, d]
+            scores[d] = halves[planes.SCORE, d]
         elif coupled:
-            scores[d] = halves[PLAIN, d] + value if settings.free_mass else halves[LOG_Z, d] + penalty
+            scores[d] = halves[planes.PLAIN, d] + value if settings.free_mass else halves[planes.LOG_Z, d] + penalty
         if not hmm:  # IBM Model 1's constant: every word chooses among all positions and NULL
             scores[d] -= T * math.log(S + 1.0)
-        part = np.float32(2.0 * halves[MASS, d] if coupled else 1.0)
-        links, nulls = problem.chains.cells[d, LINKS], problem.chains.words[d, NULLS]
+        part = np.float32(2.0 * halves[planes.MASS, d] if coupled else 1.0)
+        links, nulls = problem.chains.cells[d, planes.LINKS], problem.chains.words[d, planes.NULLS]
         if d == 0:
             for i in range(I):
                 for j in range(J):
@@ -203,11 +177,9 @@ def project_pieces(first, last, pieces, model, work, constraints, settings, mult
         if model.hmm:
             for d in range(2):
                 S = I if d == 0 else J
-                transitions(
-                    S, model.jumps[d], scratch.backwards[d], scratch.before_distance[d], model.starts[d],
-                    tables[d, TABLE, : S * S].reshape(S, S), tables[d, TRANSPOSED, : S * S].reshape(S, S),
-                    words[d, FIRST], words[d, EXITS],
-                )  # fmt: skip
+                table, transposed = tables[d, planes.TABLE, : S * S], tables[d, planes.TRANSPOSED, : S * S]
+                table, transposed = table.reshape(S, S), transposed.reshape(S, S)
+                transitions(S, model.jumps[d], table, transposed, words[d, planes.FIRST], words[d, planes.EXITS])
         for turn in range(1 if coupled else 2):
             low, high = np.int64(turn), np.int64(2 if coupled else turn + 1)
             rows, used, number = pose(
@@ -217,16 +189,16 @@ def project_pieces(first, last, pieces, model, work, constraints, settings, mult
             problem = Problem(I, J, low, high, 2.0 if coupled else 1.0, number, rows, chains, own, search)
             value, met = descend(problem, model, settings, tally)
             if not met:
-                tally[MISSED] += 1.0
+                tally[planes.MISSED] += 1.0
             listed = constraints.listed.begin[0, piece]
             keep(piece - first, line, listed, problem, constraints.symmetric, settings.kept, multipliers, found)
             write(problem, value, line, model.hmm, settings, top, work, counted.scores[piece])
             if counting and model.hmm:
                 for d in range(low, high):
                     S, T = (I, J) if d == 0 else (J, I)
-                    mass = 2.0 * chains.halves[MASS, d] if coupled else 1.0
+                    mass = 2.0 * chains.halves[planes.MASS, d] if coupled else 1.0
                     count_moves(d, T, S, chains, mass, sums.jump[d], sums.start[d])
-        tally[PIECES] += 1.0
+        tally[planes.PIECES] += 1.0
 
 
 def scratch_for(lines, begin, model, symmetric):
@@ -237,22 +209,11 @@ def scratch_for(lines, begin, model, symmetric):
     cells = 1 + area if symmetric else 0
     square = longest * longest if model.hmm else 0
     n = 2 * longest + listed + cells
-    before_distance = np.zeros((2, model.jumps.shape[1] + 1))
-    np.cumsum(model.jumps, axis=1, dtype=np.float64, out=before_distance[:, 1:])
-    return Scratch(
-        Chains(
-            np.empty((2, 4, area + longest), np.float32),
-            np.empty((2, 3, square), np.float32),
-            np.empty((2, 9, longest + 1), np.float32),
-            np.zeros((4, 2)),
-        ),
-        Variables(
-            np.empty(3, np.int64), np.empty((entries, 3), np.int64), np.empty(entries), np.empty((3, cells), np.int64)
-        ),
-        Search(np.empty((10, n)), np.empty((2, MEMORY, n)), np.empty(MEMORY)),
-        model.jumps[:, ::-1].copy(),
-        before_distance,
-    )
+    planes_of = (4, area + longest), (3, square), (9, longest + 1)
+    chains = Chains(*(np.empty((2, *shape), np.float32) for shape in planes_of), np.zeros((4, 2)))
+    ends, numbers, places = (np.empty(shape, np.int64) for shape in (3, (entries, 3), (3, cells)))
+    variables = Variables(ends, numbers, np.empty(entries), places)
+    return Scratch(chains, variables, Search(np.empty((10, n)), np.empty((2, MEMORY, n)), np.empty(MEMORY)))
 
 
 def project(first, last, pieces, model, work, constraints, settings, multipliers, counted):

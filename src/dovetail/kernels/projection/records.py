@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dovetail.kernels.hmm.dense import JumpWeights
 from dovetail.kernels.records import JumpSums, Nulls
 
 
@@ -15,8 +16,7 @@ class PlainModel(NamedTuple):
     hmm: bool
     nulls: Nulls
     null: float  # p0
-    jumps: np.ndarray  # float32 (2 directions, distances), distance 0 in the middle
-    starts: np.ndarray  # float32 (2 directions, positions)
+    jumps: tuple[JumpWeights, JumpWeights]  # of both directions
     flat: bool  # all jumps weigh the same, and all starts
 
 
@@ -83,23 +83,12 @@ class BlockMultipliers(NamedTuple):
     cells: CellMultipliers
 
 
-# Of `Counted.tally`: forward-backward passes count both directions; pieces are missed that stayed short of the precision.
-PIECES, PASSES, MISSED = range(3)
-
-
 class Counted(NamedTuple):
     """What the projection leaves besides posteriors; all but the scores is added to."""
 
     scores: np.ndarray  # float64 (pieces, 2): the directions' parts of log p(x) - KL(Q || p) (equation 7)
     sums: JumpSums
-    tally: np.ndarray  # float64 (3,): PIECES, PASSES, MISSED
-
-
-BASE, LINKS, POSITION, ONWARD = range(4)  # of `Chains.cells`: weights, posteriors, leftovers of a pass
-TABLE, TRANSPOSED, MOVES = range(3)  # of `Chains.tables`
-BASE_NULLS, NULLS, FIRST, EXITS, START_MASS, BETA, WEIGHT, LEAVING, FIRST_MOVES = range(9)  # of `Chains.words`
-# Of `Chains.halves`: a direction's part of q, log Z, what log Z is compared with, log p(x).
-MASS, LOG_Z, PLAIN, SCORE = range(4)
+    tally: np.ndarray  # float64 (3,): `planes.PIECES`, PASSES, MISSED
 
 
 class Chains(NamedTuple):
@@ -114,9 +103,6 @@ class Chains(NamedTuple):
     halves: np.ndarray  # float64 (plane, direction)
 
 
-OF_CELL = 2  # of `Variables.places`
-
-
 class Variables(NamedTuple):
     """Whose multiplier each variable of the dual is.
 
@@ -128,11 +114,6 @@ class Variables(NamedTuple):
     entries: np.ndarray  # int64 (entries, 3): direction, place t * S + s, variable
     weights: np.ndarray  # float64 (entries,)
     places: np.ndarray  # int64 (3, cells + 1): [d], places of the third group's cells; OF_CELL, a cell's variable or -1
-
-
-# Of `Search.vectors`.  FULL is the gradient with slack, ACTIVE whether a listed constraint speaks of the directions at hand.
-X, TRIAL, BOUND, GRADIENT, FULL, TRIAL_FULL, CURVATURE, LEAN, DIRECTION, ACTIVE = range(10)
-STEPS, CHANGES = range(2)  # of `Search.memory`
 
 
 class Search(NamedTuple):
@@ -159,10 +140,8 @@ class Problem(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The space of one call, for its largest piece, and the jumps prepared for `hmm.dense.transitions`."""
+    """The space of one call, for its largest piece."""
 
     chains: Chains
     variables: Variables
     search: Search
-    backwards: np.ndarray  # float32 (2 directions, distances)
-    before_distance: np.ndarray  # float64 (2 directions, distances + 1)

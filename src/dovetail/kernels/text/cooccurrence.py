@@ -1,7 +1,5 @@
 """Which word types ever stand in the same sentence pair: one slot for each such pair of types, without sorting cells."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -77,13 +75,3 @@ def rank_cells(first_word, last_word, tokens, n_targets, bound, rank):
         lengths[word - first_word] = used - first
         base += used - first
     return partners[:used].copy(), lengths
-
-
-@kernel
-def row_words(source_ids, source_start, source_length, piece_row, row_piece, words):
-    """The piece and the source word of each row, pieces in order."""
-    for piece in range(len(source_start)):
-        first = piece_row[piece]
-        for i in range(source_length[piece]):
-            row_piece[first + i] = piece
-            words[first + i] = source_ids[source_start[piece] + i]

@@ -1,6 +1,6 @@
 """Tokens of raw bytes to numbers: cut at ASCII whitespace, one hash table for all that was met."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -9,15 +9,24 @@ from dovetail.kernels import kernel
 HEAD = 8  # bytes of a token in one number
 
 
+class Types(NamedTuple):
+    """Token type k is store[starts[k]:starts[k + 1]]; most have no more than their head, and are compared at once."""
+
+    table: np.ndarray  # int32 (a power of two,): finds a type by its hash, -1 for nothing
+    hashes: np.ndarray  # uint64 (types,)
+    heads: np.ndarray  # uint64 (types,): the first eight bytes in one number
+    starts: np.ndarray  # int64 (types + 1,)
+    store: np.ndarray  # uint8
+
+
 @kernel
-def number_tokens(text, ends, first, table, hashes, heads, starts, store, known, ids, used, counts):
+def number_tokens(text, ends, first, types, known, ids, used, counts):
     """Number the tokens of lines `first`... of `text`; line n ends at ends[n + 1].
 
-    Token type k is store[starts[k]:starts[k + 1]], with hashes[k], and heads[k] are its first eight bytes in one number:
-    most tokens have no more, and are compared at once.  `table` (a power of two, -1 for nothing) finds a type by its hash.
     `known` types are there already, and new ones are added as they come.  Numbers go to ids[used:], how many each
     line has to counts[line].  Returns the line where it stopped, types and numbers: before the end, if room might run out.
     """
+    table, hashes, heads, starts, store = types
     mask = np.uint64(len(table) - 1)
     for line in range(first, len(ends) - 1):
         low, high = ends[line], ends[line + 1]

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dovetail.bitext.shards import Shard
-from dovetail.kernels.gibbs.counts import count_tokens
-from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.lexicon.table import LexiconCounts
 from dovetail.pool import Pool
@@ -43,8 +41,8 @@ class ExpectedLinks:
             model.lexicon.gather(block, view, pool)
             model.posteriors(block, view, pool)
             counts.add(block, view, pool)
-            count_tokens(block.lines, SOURCE_SIDE, shard.source_ids, self.tokens[0])
-            count_tokens(block.lines, TARGET_SIDE, shard.target_ids, self.tokens[1])
+        for tokens, more in zip(self.tokens, shard.token_counts(), strict=True):
+            tokens += more
         for direction, words in enumerate((shard.slots.source, shard.slots.target)):
             sums = np.bincount(words, counts.slots[:, direction], len(self.links[direction]))
             self.links[direction][:] += sums

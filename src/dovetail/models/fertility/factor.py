@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.models.checks import TINY, Array, Unsound, checked_arrays
+from dovetail.models.lexicon.words import picked
 from dovetail.registry import Registry
 
 MOST = 8  # counts are told apart up to here; "8 or more" is geometric, p(count + 1) = p(count) / 2
@@ -162,10 +163,7 @@ class Poisson(Fertility):
         return Poisson(counts.tokens, null_mean(counts), pooled_by_rarity(counts.tokens, own, shared), shared)
 
     def transfer(self, words: np.ndarray, spelling: Spelling) -> Poisson:
-        known = words >= 0
-        rates = np.full(len(words), self.shared)
-        rates[known] = self.rates[words[known]]
-        return replace(self, rates=rates, tokens=_moved(self.tokens, words))
+        return replace(self, rates=picked(self.rates, words, self.shared), tokens=picked(self.tokens, words))
 
     def parameters(self) -> dict[str, np.ndarray]:
         return {"rates": self.rates, "shared": np.array([self.shared]), "tokens": self.tokens, "null": _one(self.null)}
@@ -229,10 +227,7 @@ class Categorical(Binned):
         return Categorical(counts.tokens, null_mean(counts), pooled_by_rarity(counts.tokens, own, pooled), pooled)
 
     def transfer(self, words: np.ndarray, spelling: Spelling) -> Categorical:
-        known = words >= 0
-        table = np.tile(self.pooled, (len(words), 1))
-        table[known] = self.table[words[known]]
-        return replace(self, table=table, tokens=_moved(self.tokens, words))
+        return replace(self, table=picked(self.table, words, self.pooled), tokens=picked(self.tokens, words))
 
     def parameters(self) -> dict[str, np.ndarray]:
         return {"table": self.table, "pooled": self.pooled, "tokens": self.tokens, "null": _one(self.null)}
@@ -252,10 +247,6 @@ def pooled_bins(counts: FertilityCounts) -> np.ndarray:
     """The distribution of counts over all words' tokens; every count keeps a little."""
     total = counts.histogram.sum(axis=0) + 1e-3
     return total / total.sum()
-
-
-def _moved(tokens: np.ndarray, words: np.ndarray) -> np.ndarray:
-    return np.where(words >= 0, tokens[words] if len(tokens) else 0, 0)
 
 
 def _one(value: float) -> np.ndarray:

@@ -11,6 +11,7 @@ from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.models.checks import Array, checked_arrays
 from dovetail.models.fertility.factor import MOST, SAVED, Binned, FertilityCounts, Spelling, fertilities, null_mean
 from dovetail.models.fertility.lbfgs import dot, minimise
+from dovetail.models.lexicon.words import picked
 
 PREFIX = 4
 LONGEST = 20  # letters that are told apart
@@ -86,12 +87,8 @@ class LogLinear(Binned):
         )
 
     def transfer(self, words: np.ndarray, spelling: Spelling) -> LogLinear:
-        known = words >= 0
-        by_word = np.zeros((len(words), MOST + 1))
-        by_word[known] = self.by_word[words[known]]
         lengths, prefixes = spelling()
-        tokens = np.zeros(len(words), np.int64)
-        tokens[known] = self.tokens[words[known]]
+        tokens, by_word = picked(self.tokens, words), picked(self.by_word, words)
         return replace(self, tokens=tokens, by_word=by_word, lengths=lengths, prefixes=prefixes)
 
     def parameters(self) -> dict[str, np.ndarray]:

@@ -20,15 +20,16 @@ from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
 from dovetail.kernels.lexicon import spelling as spelling_kernels
-from dovetail.kernels.lexicon.table import scatter_null
+from dovetail.kernels.lexicon.stems import LEVELS
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.live import cells as live_kernels
 from dovetail.kernels.live.records import Values
-from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
+from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
 from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
+from dovetail.models.lexicon.table import add_with_nulls
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.models.live import Live
 from dovetail.options import Options, option
@@ -65,7 +66,7 @@ class CountedLexicon(Lexicon):
     """Counts of both directions at once: agreement makes them the same.
 
     `totals` are counts of links by source and by target word, `prior_weights` what spellings and further priors add to
-    alpha times the number of words; `stem_weights` are A of each level, 0 for none, and `levels` those that are used.
+    alpha times the number of words; `levels` are those of stems that are used.
     """
 
     SAVED: ClassVar = {
@@ -85,13 +86,15 @@ class CountedLexicon(Lexicon):
     nulls: Nulls
     vocabularies: tuple[Vocabulary, Vocabulary]
     sizes: tuple[int, int]  # words of the text that was trained on
-    stem_weights: tuple[float, ...]
     levels: list[StemLevel]
     spelling: SpellingPrior
     prior_weights: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
     priors: tuple[Prior, ...] = ()
     pseudo_counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))  # (slots,), or no priors
     words: WordMap | None = None  # of a lexicon that was transferred: where its words were in the old one
+
+    def __post_init__(self) -> None:
+        self._found: np.ndarray | None = None
 
     @classmethod
     def empty(
@@ -107,8 +110,7 @@ class CountedLexicon(Lexicon):
             Nulls(np.zeros(sizes[1], np.float32), np.zeros(sizes[0], np.float32)),
             vocabularies,
             sizes,
-            priors.stems,
-            [StemLevel.of(slots, vocabularies, level) for level in _used(priors.stems)],
+            [StemLevel.of(slots, vocabularies, *level) for level in _used(priors.stems)],
             SpellingPrior.flat(priors.alpha, bins),
             (np.zeros(sizes[0]), np.zeros(sizes[1])),
         )
@@ -142,7 +144,7 @@ class CountedLexicon(Lexicon):
 
     @property
     def _weights(self) -> np.ndarray:
-        return np.array([self.stem_weights[level] for level in _used(self.stem_weights)], np.float32)
+        return np.array([level.weight for level in self.levels], np.float32)
 
     @cached_property
     def tables(self) -> kernels.WordTables:
@@ -156,7 +158,11 @@ class CountedLexicon(Lexicon):
                 at = kernels.FIRST_LEVEL + kernels.WIDTH * number
                 table[:, at + kernels.STEM] = level.totals[side][level.stems[side].numbers]
                 table[:, at + kernels.SHARE] = level.shares[side]
-            kernels.ready_factors(table, self._weights)
+                table[:, at + kernels.BACKOFF] = np.float32(level.weight) / (
+                    table[:, at + kernels.STEM] + np.float32(1)
+                )
+            whole = table[:, kernels.TOTAL] + table[:, kernels.PRIOR] + sum(self._weights, np.float32(0))
+            table[:, kernels.SCALE] = np.float32(1) / whole
         return kernels.WordTables(*made)
 
     @cached_property
@@ -175,19 +181,15 @@ class CountedLexicon(Lexicon):
             found = np.empty((len(self.slots), 2), np.float32)
             row_start, target = self.slots.row_start, self.slots.target
             runs = self.slots.runs()
-            begun = row_start, self.counts, self.spelling.bins, self.spelling.counts, found
-            pool.map(lambda first, last: kernels.begin_emissions(first, last, *begun), runs)
+            spelling = self.spelling.bins, self.spelling.counts
+            pool.map(kernels.begin_emissions, runs, row_start, self.counts, *spelling, found)
             if len(self.pseudo_counts):
                 found += self.pseudo_counts[:, None]
             for number, level in enumerate(self.levels):
                 level.add_to(found, number, self.slots, self.tables, pool)
-            pool.map(
-                lambda first, last: kernels.scale_emissions(first, last, row_start, target, *self.tables, found), runs
-            )
+            pool.map(kernels.scale_emissions, runs, row_start, target, *self.tables, found)
             self._found = found
         return self._found
-
-    _found: np.ndarray | None = field(default=None, init=False, repr=False)
 
     def entries(self, pool: Pool) -> np.ndarray:
         """Without stems: other models learn what they say themselves."""
@@ -200,17 +202,13 @@ class CountedLexicon(Lexicon):
 
     def gather_live(self, live: Live, block: Block, pool: Pool) -> Values:
         """Emissions of live cells, each one's own count taken out, messages multiplied in."""
-        scoring, values = self.scoring, live.room()
-        pool.map(
-            lambda order: live_kernels.gather(order, block.row_piece, block.pieces, live.cells, scoring, values),
-            [(order,) for order in block.word_tasks],
-        )
+        rows, values = [(order,) for order in block.word_tasks], live.room()
+        pool.map(live_kernels.gather, rows, block.row_piece, block.pieces, live.cells, self.scoring, values)
         return values
 
     def restricted(self, used: np.ndarray) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
-        before = np.zeros(len(used) + 1, np.int64)
-        np.cumsum(used, out=before[1:])
+        before = np.concatenate([[0], np.cumsum(used)])
         return replace(
             self,
             slots=Slots(before[self.slots.row_start], self.slots.target[used], self.slots.n_targets),
@@ -240,7 +238,7 @@ class CountedLexicon(Lexicon):
         new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
         look_up_counts(new, OldRows(own.slots.row_start, own.slots.target, own.counts), more.counts)
         if learning:
-            more.levels = [StemLevel.of(slots, self.vocabularies, level) for level in _used(self.stem_weights)]
+            more.levels = [StemLevel.of(slots, self.vocabularies, old.number, old.weight) for old in self.levels]
             for level in more.levels:
                 level.recount(more.counts)
         return more
@@ -270,10 +268,7 @@ class CountedLexicon(Lexicon):
             totals=(picked(self.totals[0], numbers[0]), picked(self.totals[1], numbers[1])),
             prior_weights=(picked(self.prior_weights[0], numbers[0]), picked(self.prior_weights[1], numbers[1])),
             vocabularies=words.vocabularies,
-            levels=[
-                level.transfer(number, words)
-                for number, level in zip(_used(self.stem_weights), self.levels, strict=True)
-            ],
+            levels=[level.transfer(words) for level in self.levels],
             spelling=self.spelling.for_slots(slots, words.vocabularies, pool),
             pseudo_counts=all_pseudo_counts(self.priors, slots, words.vocabularies),
             nulls=Nulls(
@@ -296,12 +291,13 @@ class CountedLexicon(Lexicon):
             "lexicon.null_forward": self.nulls.forward,
             "lexicon.null_reverse": self.nulls.reverse,
         }
-        for number, level in zip(_used(self.stem_weights), self.levels, strict=True):
-            arrays |= {f"lexicon.stems{number}.{name}": values for name, values in level.arrays().items()}
+        for level in self.levels:
+            arrays |= {f"lexicon.stems{level.number}.{name}": values for name, values in level.arrays().items()}
         return arrays
 
     def settings(self) -> dict[str, Any]:
-        about = {"alpha": self.alpha, "stems": list(self.stem_weights)}
+        weights = {level.number: level.weight for level in self.levels}
+        about = {"alpha": self.alpha, "stems": [weights.get(number, 0.0) for number in range(LEVELS)]}
         return {**about, "priors": described_priors(self.priors)} if self.priors else about
 
     @classmethod
@@ -315,8 +311,8 @@ class CountedLexicon(Lexicon):
         check_totals("lexicon.counts", slots, (counts, counts), (source_total, target_total))
         stem_weights = FormPriors(settings["alpha"], *settings["stems"]).stems
         levels = [
-            StemLevel.from_arrays(arrays, f"lexicon.stems{number}.", vocabularies, number)
-            for number in _used(stem_weights)
+            StemLevel.from_arrays(arrays, f"lexicon.stems{number}.", vocabularies, number, weight)
+            for number, weight in _used(stem_weights)
         ]
         for level in levels:
             if not np.isclose(level.counts.sum(), counts.sum(), rtol=1e-4, atol=1e-3):
@@ -328,7 +324,6 @@ class CountedLexicon(Lexicon):
             Nulls(null_forward, null_reverse),
             vocabularies,
             (len(source), len(target)),
-            stem_weights,
             levels,
             SpellingPrior(settings["alpha"], prior, np.empty(0, np.uint8)),
             (source_spelled, target_spelled),
@@ -336,9 +331,9 @@ class CountedLexicon(Lexicon):
         )
 
 
-def _used(weights: Sequence[float]) -> list[int]:
-    """The stem levels that count."""
-    return [level for level, weight in enumerate(weights) if weight > 0]
+def _used(weights: Sequence[float]) -> list[tuple[int, float]]:
+    """The stem levels that count, and how much."""
+    return [(level, weight) for level, weight in enumerate(weights) if weight > 0]
 
 
 def _null_table(counts: np.ndarray) -> np.ndarray:
@@ -361,25 +356,12 @@ class LinkCounts:
 
     def add(self, live: Live, block: Block, work: Workspace, pool: Pool) -> None:
         """Add the counts of a block's live cells and NULLs; no two tasks share an entry."""
-        lines, source_ids, target_ids = block.pieces
-
-        def task(order: np.ndarray | None, direction: int) -> None:
-            if order is not None:
-                live_kernels.scatter(order, live.cells, self.slots)
-            elif direction == 0:
-                scatter_null(lines, TARGET_SIDE, target_ids, work.null_forward, self.null_forward)
-            else:
-                scatter_null(lines, SOURCE_SIDE, source_ids, work.null_reverse, self.null_reverse)
-
-        pool.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
+        tasks = [(live_kernels.scatter, order, live.cells, self.slots) for order in block.word_tasks]
+        add_with_nulls(tasks, self.null_forward, self.null_reverse, block, work, pool)
         if self.used is not None:
             self.used[live.cells.slot] = True
 
     def __add__(self, other: LinkCounts) -> LinkCounts:
         used = self.used if other.used is None else other.used if self.used is None else self.used | other.used
-        return LinkCounts(
-            self.slots + other.slots,
-            self.null_forward + other.null_forward,
-            self.null_reverse + other.null_reverse,
-            used,
-        )
+        nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        return LinkCounts(self.slots + other.slots, *nulls, used)

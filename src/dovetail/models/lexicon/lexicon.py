@@ -1,7 +1,5 @@
 """The lexicon factor: which word yields which.  What every kind of it can do, and what a prior on it is."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -38,11 +36,8 @@ class Lexicon(ABC):
 
     def gather(self, block: Block, work: Workspace, pool: Pool) -> None:
         """Fill the workspace with the probabilities of the block's cells."""
-        table = self.probabilities(pool)
-        pool.map(
-            lambda order: kernels.gather(order, block.row_piece, block.pieces, block.ranks, table, work),
-            [(order,) for order in block.word_tasks],
-        )
+        rows = [(order,) for order in block.word_tasks]
+        pool.map(kernels.gather, rows, block.row_piece, block.pieces, block.ranks, self.probabilities(pool), work)
 
     @abstractmethod
     def compact(self: Self) -> Self:

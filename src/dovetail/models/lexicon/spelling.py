@@ -60,12 +60,8 @@ def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, pool
     one, other = letters(source), letters(target)
     codes, n_codes = _numbered(one.codes, other.codes)
     one, other = one._replace(codes=codes[0]), other._replace(codes=codes[1])
-    pool.map(
-        lambda first, last: kernels.compare_spellings(
-            first, last, slots.row_start, slots.target, one, other, n_codes, bins
-        ),
-        slots.runs(),
-    )
+    rows = slots.row_start, slots.target
+    pool.map(kernels.compare_spellings, slots.runs(), *rows, one, other, n_codes, bins)
     return bins
 
 

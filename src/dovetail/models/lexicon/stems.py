@@ -20,7 +20,7 @@ from dovetail.pool import Pool
 
 @dataclass
 class StemLevel:
-    """One level of stems for a text.
+    """One level of stems for a text: level `number` of kernels.lexicon.stems, which lends words so many counts, `weight`.
 
     Pairs of stems that co-occur are `groups`, slots whose words are stems, with `counts`; `group[slot]` is a word pair's,
     needed for learning only: a compact level has none.  The totals are counts of links by stem, the shares p(word | its
@@ -35,6 +35,8 @@ class StemLevel:
         "target_total": Array(np.float64, ("target",)),
     }
 
+    number: int
+    weight: float
     stems: tuple[Stems, Stems]
     groups: Slots
     group: np.ndarray  # int32 (slots,)
@@ -43,17 +45,17 @@ class StemLevel:
     shares: tuple[np.ndarray, np.ndarray]  # float64 (source words,), (target words,)
 
     @classmethod
-    def of(cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], level: int) -> StemLevel:
+    def of(cls, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], number: int, weight: float) -> StemLevel:
         """Groups of a text's slots, nothing counted yet; shares by how often its words occur."""
-        source, target = (stems(vocabulary, level) for vocabulary in vocabularies)
+        source, target = (stems(vocabulary, number) for vocabulary in vocabularies)
         words_by_stem, stem_starts = sort_by_word(source.numbers, len(source))
         group = np.empty(len(slots), np.int32)
         partners, starts = kernels.group_slots(
             words_by_stem, stem_starts, slots.row_start, slots.target, target.numbers, len(target), group
         )
         groups = Slots(starts, partners, len(target))
-        totals = np.zeros(len(source)), np.zeros(len(target))
-        return cls((source, target), groups, group, np.zeros(len(partners)), totals, _all_shares(level, vocabularies))
+        totals, shares = (np.zeros(len(source)), np.zeros(len(target))), _all_shares(number, vocabularies)
+        return cls(number, weight, (source, target), groups, group, np.zeros(len(partners)), totals, shares)
 
     def add_to(
         self, emissions: np.ndarray, number: int, slots: Slots, entries: counted_kernels.WordTables, pool: Pool
@@ -61,18 +63,12 @@ class StemLevel:
         """Add what stems count to the emissions of all slots; `number` is this level's among the tables'."""
         source, target = self.stems
         words_by_stem, stem_starts = sort_by_word(source.numbers, len(source))
-        slots_before = np.zeros(len(words_by_stem) + 1, np.int64)
-        np.cumsum(np.diff(slots.row_start)[words_by_stem], out=slots_before[1:])
+        slots_before = np.concatenate([[0], np.cumsum(np.diff(slots.row_start)[words_by_stem])])
         counted = counted_kernels.StemCounts(
             self.groups.row_start, self.groups.target, self.counts, target.numbers, len(target)
         )
-        rows = slots.row_start, slots.target
-        pool.map(
-            lambda first, last: counted_kernels.add_stems(
-                first, last, words_by_stem, stem_starts, counted, *rows, number, entries, emissions
-            ),
-            slot_runs(slots_before[stem_starts]),
-        )
+        words = words_by_stem, stem_starts, counted, slots.row_start, slots.target
+        pool.map(counted_kernels.add_stems, slot_runs(slots_before[stem_starts]), *words, number, entries, emissions)
 
     def recount(self, counts: np.ndarray) -> None:
         """Add up the slots' counts by group and by stem."""
@@ -98,24 +94,29 @@ class StemLevel:
 
     @classmethod
     def from_arrays(
-        cls, arrays: dict[str, np.ndarray], prefix: str, vocabularies: tuple[Vocabulary, Vocabulary], level: int
+        cls,
+        arrays: dict[str, np.ndarray],
+        prefix: str,
+        vocabularies: tuple[Vocabulary, Vocabulary],
+        number: int,
+        weight: float,
     ) -> StemLevel:
         """The saved (compact) level, or ValueError for one whose arrays do not fit together."""
-        source, target = (stems(vocabulary, level) for vocabulary in vocabularies)
+        source, target = (stems(vocabulary, number) for vocabulary in vocabularies)
         sizes = {"starts": len(source) + 1, "source": len(source), "target": len(target)}
         wanted = {**cls.SAVED, "partners": cls.SAVED["partners"]._replace(most=len(target) - 1)}
         starts, partners, counts, *totals = checked_arrays(arrays, prefix, wanted, sizes)
         check_rows(f"{prefix}starts and {prefix}partners", starts, partners)
-        groups = Slots(starts, partners, len(target))
-        check_totals(f"{prefix}counts", groups, (counts, counts), (totals[0], totals[1]))
-        shares = _all_shares(level, vocabularies)
-        return cls((source, target), groups, np.empty(0, np.int32), counts, (totals[0], totals[1]), shares)
+        groups, none = Slots(starts, partners, len(target)), np.empty(0, np.int32)
+        both, shares = (totals[0], totals[1]), _all_shares(number, vocabularies)
+        check_totals(f"{prefix}counts", groups, (counts, counts), both)
+        return cls(number, weight, (source, target), groups, none, counts, both, shares)
 
-    def transfer(self, level: int, words: WordMap) -> StemLevel:
+    def transfer(self, words: WordMap) -> StemLevel:
         """This (compact) level for the words of another text; stems it never saw become one more, without counts."""
         known, totals, shares = [], [], []
         for ours, total, before, after in zip(self.stems, self.totals, words.known, words.vocabularies, strict=True):
-            known.append(_known(stems(after, level), ours))
+            known.append(_known(stems(after, self.number), ours))
             counts = picked(before.counts.astype(np.float64), after.numbers_in(before))
             shares.append(_shares(known[-1].numbers, counts, np.append(_token_counts(ours, before), 0.0)))
             totals.append(np.append(total, 0.0))
@@ -131,12 +132,11 @@ class StemLevel:
 
 def _all_shares(level: int, vocabularies: tuple[Vocabulary, Vocabulary]) -> tuple[np.ndarray, np.ndarray]:
     """p(word | its stem) of both sides' words, by how often they occur."""
-    of = [stems(vocabulary, level) for vocabulary in vocabularies]
-    source, target = (
-        _shares(one.numbers, vocabulary.counts, _token_counts(one, vocabulary))
-        for one, vocabulary in zip(of, vocabularies, strict=True)
+    source, target = ((stems(vocabulary, level), vocabulary) for vocabulary in vocabularies)
+    return (
+        _shares(source[0].numbers, source[1].counts, _token_counts(*source)),
+        _shares(target[0].numbers, target[1].counts, _token_counts(*target)),
     )
-    return source, target
 
 
 def _known(new: Stems, old: Stems) -> Stems:

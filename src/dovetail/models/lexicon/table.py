@@ -15,7 +15,7 @@ from dovetail.kernels.lexicon import transfer as transfer_kernels
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Nulls, Workspace
 from dovetail.models.checks import TINY, Array, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts
-from dovetail.models.lexicon.words import WordMap
+from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 
@@ -55,22 +55,31 @@ class LexiconCounts:
 
     def add(self, block: Block, work: Workspace, pool: Pool) -> None:
         """Add a block's posteriors.  No two tasks share an entry."""
-        lines, source_ids, target_ids = block.pieces
-
-        def task(order: np.ndarray | None, direction: int) -> None:
-            if order is not None:
-                kernels.scatter(order, block.row_piece, block.pieces, block.ranks, work, self.slots)
-            elif direction == 0:
-                kernels.scatter_null(lines, TARGET_SIDE, target_ids, work.null_forward, self.null_forward)
-            else:
-                kernels.scatter_null(lines, SOURCE_SIDE, source_ids, work.null_reverse, self.null_reverse)
-
-        pool.map(task, [(order, 0) for order in block.word_tasks] + [(None, 0), (None, 1)])
+        given = block.row_piece, block.pieces, block.ranks, work, self.slots
+        tasks = [(kernels.scatter, order, *given) for order in block.word_tasks]
+        add_with_nulls(tasks, self.null_forward, self.null_reverse, block, work, pool)
 
     def __add__(self, other: LexiconCounts) -> LexiconCounts:
         return LexiconCounts(
             self.slots + other.slots, self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
         )
+
+
+def add_with_nulls(
+    tasks: Sequence[tuple[Any, ...]],
+    forward: np.ndarray,
+    reverse: np.ndarray,
+    block: Block,
+    work: Workspace,
+    pool: Pool,
+) -> None:
+    """Run tasks, each a kernel and its arguments, and beside them those that add NULL's posteriors to its counts."""
+    lines, source_ids, target_ids = block.pieces
+    nulls = [
+        (kernels.scatter_null, lines, TARGET_SIDE, target_ids, work.null_forward, forward),
+        (kernels.scatter_null, lines, SOURCE_SIDE, source_ids, work.null_reverse, reverse),
+    ]
+    pool.map(lambda kernel, *arguments: kernel(*arguments), [*tasks, *nulls])
 
 
 @dataclass
@@ -118,13 +127,11 @@ class TableLexicon(Lexicon):
         new = transfer_kernels.NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
         old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table)
         guesses = transfer_kernels.Guesses(kernels.FLOOR, UNSEEN, BOTH_UNSEEN, SAME_SPELLING)
-        pool.map(
-            lambda first, last: transfer_kernels.look_up(first, last, new, old, guesses, table),
-            slots.runs(),
+        pool.map(transfer_kernels.look_up, slots.runs(), new, old, guesses, table)
+        nulls = Nulls(
+            picked(self.nulls.forward, words.target, float(UNSEEN)),
+            picked(self.nulls.reverse, words.source, float(UNSEEN)),
         )
-        nulls = Nulls(np.empty(slots.n_targets, np.float32), np.empty(slots.n_sources, np.float32))
-        transfer_kernels.look_up_null(words.target, self.nulls.forward, UNSEEN, nulls.forward)
-        transfer_kernels.look_up_null(words.source, self.nulls.reverse, UNSEEN, nulls.reverse)
         return TableLexicon(slots, table, nulls, self.smoothing)
 
     def probabilities(self, pool: Pool) -> np.ndarray:
@@ -181,26 +188,17 @@ class TableLexicon(Lexicon):
 
         t(f | e) = c(f, e) / sum over f' of c(f', e), with what `smoothing` adds; likewise in the other direction.
         """
-        slots, s = self.slots, self.smoothing
+        slots, how = self.slots, (self.smoothing.additive, self.smoothing.variational)
         if self.pseudo_counts is not None:
             counts.slots += self.pseudo_counts[:, None]
         totals = np.zeros(slots.n_targets)
         sizes = np.zeros(slots.n_targets, np.int64)
-        pool.map(
-            lambda first, last: kernels.normalise_rows(
-                first, last, slots.row_start, counts.slots, s.additive, s.variational, self.table
-            ),
-            slots.runs(),
-        )
+        pool.map(kernels.normalise_rows, slots.runs(), slots.row_start, counts.slots, *how, self.table)
         kernels.column_totals(slots.target, counts.slots, totals, sizes)
-        pool.map(
-            lambda first, last: kernels.normalise_columns(
-                first, last, slots.target, totals, sizes, counts.slots, s.additive, s.variational, self.table
-            ),
-            [(first, min(first + SLOT_TASK, len(slots))) for first in range(0, len(slots), SLOT_TASK)],
-        )
-        kernels.normalise_null(counts.null_forward, s.additive, s.variational, self.nulls.forward)
-        kernels.normalise_null(counts.null_reverse, s.additive, s.variational, self.nulls.reverse)
+        parts = [(first, min(first + SLOT_TASK, len(slots))) for first in range(0, len(slots), SLOT_TASK)]
+        pool.map(kernels.normalise_columns, parts, slots.target, totals, sizes, counts.slots, *how, self.table)
+        kernels.normalise_null(counts.null_forward, *how, self.nulls.forward)
+        kernels.normalise_null(counts.null_reverse, *how, self.nulls.reverse)
         return self
 
     def copy(self) -> TableLexicon:
