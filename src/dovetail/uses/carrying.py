@@ -22,8 +22,8 @@ from dovetail.uses.conllu import ROOT
 
 Weighted = Mapping[tuple[int, int], float]  # the probability of each link (i, j)
 
-# Links below this are not worth decoding, and what is less sure than the other is not worth carrying: both maximise F on
-# one half of parallel trees (benchmarks/projection.py --choose).
+# Links below the first are not asked for: a low value that loses little, tried on all of the parallel trees.  What is less
+# sure than the second is not carried: it has the best F on one half of them (benchmarks/projection.py --choose).
 LINK_THRESHOLD = 0.02
 THRESHOLD = 0.02
 
