@@ -1,5 +1,7 @@
 """Sentence pairs from files: two files of lines, one file of two columns, or a translation memory."""
 
+from __future__ import annotations
+
 import codecs
 import io
 import os

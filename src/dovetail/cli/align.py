@@ -167,6 +167,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
             if not values["load"]:
                 for hint in hints(bitext, (source, target or source)):
                     say(hint, quiet)
+                if len(bitext) < FEW_PAIRS:
+                    say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
                 dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
                 development = _development(values, len(bitext)) if values["development_gold"] else None
                 aligner.fit(

@@ -1,5 +1,7 @@
 """Chang et al.'s (2014) own algorithms: Lagrangian relaxation (sections 3, 4), and constraints put back (sections 5, 6)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import NamedTuple

@@ -5,6 +5,8 @@ cover everything the kernels need: a bound on the expected links of each word, e
 weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint`.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

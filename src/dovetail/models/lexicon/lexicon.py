@@ -1,5 +1,7 @@
 """The lexicon factor: which word yields which.  What every kind of it can do, and what a prior on it is."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
