@@ -34,6 +34,9 @@ CONSTRAIN_EVERY = 25
 
 MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words a side have all their iterations
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
+PRINTED_ENTRIES = (
+    2_000  # the same as printed, where steps from 0 leave more ties: a chart of 20,000 took a minute on a pair
+)
 # misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
 LIVELY = 20
 
@@ -109,6 +112,7 @@ class _Relaxation:
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
         self.lively = ITERATIONS if from_zero else LIVELY
+        self.entries = PRINTED_ENTRIES if from_zero else ENTRIES
         self.prices = ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
         self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
@@ -173,7 +177,7 @@ class _Relaxation:
         null_rho = prices.rho[0].copy()
         fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
         relaxed = Relaxed(problem, self.multipliers, lattice, null_rho, prices, self.own)
-        entries = new_entries(len(choice.x) + len(self.y) - 1, ENTRIES)
+        entries = new_entries(len(choice.x) + len(self.y) - 1, self.entries)
         return constrained_best(relaxed, entries, self.ceiling, path, choice)
 
     def put_back(self) -> None:
