@@ -104,8 +104,7 @@ class Aligner:
                 f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
             )
         for constraint in constraints:
-            if hasattr(constraint, "check"):
-                constraint.check(bitext)
+            constraint.check(bitext)
         shard = self._lay_out(bitext)
         gold = None if development is None else self._development(bitext, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)

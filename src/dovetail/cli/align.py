@@ -25,6 +25,8 @@ from dovetail.errors import InputError
 if TYPE_CHECKING:
     from dovetail.aligner import Aligner
 
+FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
+
 
 @click.command()
 @click.argument("source")

@@ -37,6 +37,9 @@ class Constraint(Protocol):
     precision: ClassVar[float] = 0.005
     slack: ClassVar[float] = 0.0
 
+    def check(self, bitext: Bitext) -> None:
+        """InputError if it is about another text than this one, which is to be learned from."""
+
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         """The constraint for this text."""
 
