@@ -1,6 +1,7 @@
 """Dictionaries of the user's own: formats they are read from, and the prior that they are."""
 
 import gzip
+from itertools import product
 
 import numpy as np
 import pytest
@@ -152,14 +153,20 @@ def test_rubbish_is_an_input_error_or_a_dictionary(suffix, content, tmp_path_fac
     assert all(0 < probability <= 1 for probability in read.values())
 
 
-def naive_pseudo_count(dictionary, weight, e, f):
-    """By the formula, over all entries."""
-    found = [0.0]
+def naive_pseudo_counts(dictionary, weight, text):
+    """By the formula, over all entries: a number for each pair of words in lower case."""
+    known = [{word.lower() for word in side.vocabulary} for side in (text.source, text.target)]
+    parts = {}
     for (source, target), probability in dictionary.items():
         one, other = source.lower().split(), target.lower().split()
-        if e.lower() in one and f.lower() in other and len(one) <= 4 and len(other) <= 4:
-            found.append(probability / (len(one) * len(other)))
-    return weight * max(found)
+        if len(one) <= 4 and len(other) <= 4:
+            for e, f in product(set(one), set(other)):
+                if e in known[0] or f in known[1]:
+                    parts.setdefault((e, f), []).append(probability / (len(one) * len(other)))
+    return {
+        (e, f): weight * max(found) / (sum(e == a for a, _ in parts) * sum(f == b for _, b in parts)) ** 0.5
+        for (e, f), found in parts.items()
+    }
 
 
 WORDS = st.sampled_from(["a", "b", "c", "A", "d"])
@@ -175,8 +182,9 @@ def test_pseudo_counts_are_the_formulas(dictionary, pairs):
     slots = shard_of(text, Aligner("ibm1", threads=1).engine.pool).slots
     sides = text.source.vocabulary, text.target.vocabulary
     counts = DictionaryPrior.of(dictionary, text, 2.0).pseudo_counts(slots, *sides)
+    expected = naive_pseudo_counts(dictionary, 2.0, text)
     for e, f, count in zip(slots.source, slots.target, counts, strict=True):
-        assert count == pytest.approx(naive_pseudo_count(dictionary, 2.0, sides[0][e], sides[1][f]))
+        assert count == pytest.approx(expected.get((sides[0][e].lower(), sides[1][f].lower()), 0.0))
 
 
 AMBIGUOUS = Bitext.from_pairs([("a b", "x y"), ("c d", "u v")] * 3)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from dovetail.bitext.dictionaries_dictd import content, read_dictd
 from dovetail.bitext.readers import XML_LANGUAGE, choose_languages, language_of, matching_tag, xml_elements
@@ -109,7 +109,7 @@ def _read_tabs(question: Question) -> Iterator[Found]:
             raise _fault(question, number, "Expected: source TAB target [TAB probability].") from None
 
 
-def _table_reader(delimiter: str, quoting: int) -> Callable[[Question], Iterator[Found]]:
+def _table_reader(delimiter: str, quoting: Literal[0, 3]) -> Callable[[Question], Iterator[Found]]:
     def read(question: Question) -> Iterator[Found]:
         lines = (line + "\n" for line in read_lines(question.path))
         rows = csv.DictReader(lines, delimiter=delimiter, quoting=quoting, strict=True)

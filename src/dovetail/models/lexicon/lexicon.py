@@ -91,7 +91,9 @@ class PriorOptions(Options):
 
     priors: str = option("", help="names of further priors on the lexicon, separated by commas")
     dictionary_weight: float = option(
-        0.1, at_least=0.0, help="links that a dictionary's entry is taken as, in each direction"
+        1.0,
+        at_least=0.0,
+        help="links that a dictionary's pair of words is taken as, unless they have other partners, too",
     )
 
     def chosen(self) -> tuple[Prior, ...]:
