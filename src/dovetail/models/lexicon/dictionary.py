@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 
-from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -34,15 +34,19 @@ class DictionaryPrior:
     shares: list[float] = field(default_factory=list)
     weight: float = 1.0
 
+    def __post_init__(self) -> None:
+        if not len(self.sources) == len(self.targets) == len(self.shares):
+            raise ValueError("source words, target words and shares must be as many")
+
     @classmethod
     def of(cls, dictionary: Mapping[tuple[str, str], float], bitext: Bitext, weight: float) -> DictionaryPrior:
         """From (source, target) words or phrases, cut as the text is, with probabilities.
 
         Entries without any word of the text are left out: a saved model keeps the others.
         """
-        sides = bitext.options.of_side(0), bitext.options.of_side(1)
+        # Most phrases come several times.
+        cut = [cache(partial(_words, bitext.options.of_side(side))) for side in (0, 1)]
         known = [{word.lower() for word in side.vocabulary} for side in (bitext.source, bitext.target)]
-        normalise = bitext.options.normaliser
         found: dict[tuple[str, str], float] = {}
         for entry, probability in dictionary.items():
             if not 0 < probability <= 1:
@@ -50,10 +54,7 @@ class DictionaryPrior:
                     f"dictionary entry {entry} has the probability {probability}",
                     remedy="It must be more than 0 and at most 1.",
                 )
-            words = [
-                [normalise(phrase[start:end]).lower() for start, end in options.spans(phrase)]
-                for options, phrase in zip(sides, entry, strict=True)
-            ]
+            words = cut[0](entry[0]), cut[1](entry[1])
             if not (0 < len(words[0]) <= LONGEST and 0 < len(words[1]) <= LONGEST):
                 continue
             share = probability / (len(words[0]) * len(words[1]))
@@ -90,3 +91,7 @@ class DictionaryPrior:
                 counts[row] = shares[slots.target[row]]
                 shares[partners] = 0.0
         return counts * np.float32(self.weight)
+
+
+def _words(options: TextOptions, phrase: str) -> list[str]:
+    return [options.normaliser(phrase[start:end]).lower() for start, end in options.spans(phrase)]
