@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext
@@ -141,6 +141,7 @@ def test_a_broken_index_of_dictd_is_refused_with_its_line(line, dictd):
 
 
 @pytest.mark.parametrize("suffix", [".tbx", ".index", ".ifo", ".gz", ".jsonl", ""])
+@settings(deadline=None)
 @given(content=st.binary(max_size=60))
 def test_rubbish_is_an_input_error_or_a_dictionary(suffix, content, tmp_path_factory):
     path = tmp_path_factory.mktemp("rubbish") / f"words{suffix}"
@@ -173,6 +174,8 @@ WORDS = st.sampled_from(["a", "b", "c", "A", "d"])
 PHRASES = st.lists(WORDS, min_size=1, max_size=5).map(" ".join)
 
 
+@pytest.mark.filterwarnings("ignore:no entry of the dictionary")
+@settings(deadline=None)
 @given(
     st.dictionaries(st.tuples(PHRASES, PHRASES), st.floats(0.01, 1.0), max_size=6),
     st.lists(st.tuples(PHRASES, PHRASES), min_size=1, max_size=4),
@@ -208,6 +211,11 @@ def test_a_saved_model_keeps_its_dictionary_for_words_that_it_never_saw(tmp_path
     assert np.array_equal(loaded.posteriors(*new), aligner.posteriors(*new))
     plain = Aligner(threads=1, dictionary_weight=3.0).fit(AMBIGUOUS, dictionary={("a", "y"): 1.0, ("b", "x"): 1.0})
     assert aligner.posteriors(*new)[0, 1] > plain.posteriors(*new)[0, 1]
+
+
+def test_a_dictionary_the_wrong_way_round_is_noticed():
+    with pytest.warns(UserWarning, match="from target to source"):
+        Aligner("ibm1", threads=1).fit(AMBIGUOUS, dictionary={("y", "a"): 1.0})
 
 
 def test_sampled_recipes_take_no_dictionary():

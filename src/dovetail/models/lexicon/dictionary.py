@@ -10,6 +10,7 @@ development sets, and the only one for which the weight hardly matters.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -62,6 +63,11 @@ class DictionaryPrior:
                 for f in words[1]:
                     if (e in known[0] or f in known[1]) and share > found.get((e, f), 0.0):
                         found[e, f] = share
+        if not any(e in known[0] and f in known[1] for e, f in found):
+            warnings.warn(
+                "no entry of the dictionary has words of both sides of the text: is it one from target to source?",
+                stacklevel=2,
+            )
         n = Counter(e for e, _ in found), Counter(f for _, f in found)
         shares = [share / (n[0][e] * n[1][f]) ** 0.5 for (e, f), share in found.items()]
         return cls([e for e, _ in found], [f for _, f in found], shares, weight)
