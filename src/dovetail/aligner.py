@@ -76,7 +76,7 @@ class Aligner:
         progress: Callback | None = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
-        dictionary: Mapping[tuple[str, str], float] | None = None,
+        dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None = None,
         constraints: Sequence[Constraint] = (),
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
@@ -84,8 +84,9 @@ class Aligner:
         """Learn the recipe's model from a bitext.
 
         `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
-        `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `constraints` are
-        added to the recipe's own, and so are `priors` on the lexicon.  `development` is a small bitext (or the number of the
+        `dictionary` maps (source, target) words or phrases to probabilities, or is a file that `read_dictionary` reads: a
+        prior on the lexicon, as heavy as `dictionary_weight` says.  `constraints` are added to the recipe's own, and so are
+        further `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
         which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
@@ -115,10 +116,10 @@ class Aligner:
             self.recipe.options,
             self.engine,
             monitor,
-            self._start(bitext, warm_start, dictionary),
+            self._start(bitext, warm_start),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *priors),
+            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
             watch,
         )
         model = train(task)
@@ -298,21 +299,31 @@ class Aligner:
 
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
-    def _start(
-        self,
-        bitext: Bitext,
-        warm_start: Aligner | str | PathLike[str] | None,
-        dictionary: Mapping[tuple[str, str], float] | None,
-    ) -> Start:
-        entries = _dictionary_entries(bitext, dictionary or {})
+    def _dictionary_priors(
+        self, bitext: Bitext, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
+    ) -> tuple[Prior, ...]:
+        if dictionary is None:
+            return ()
+        from dovetail.models.lexicon.dictionary import DictionaryPrior
+
+        if PriorOptions not in self.recipe.owners:
+            raise InputError(
+                f"the recipe {self.recipe.name} takes no dictionary", remedy="Choose default, hmm or ibm1, say."
+            )
+        if not isinstance(dictionary, Mapping):
+            from dovetail.bitext.dictionaries import read_dictionary
+
+            dictionary = read_dictionary(dictionary)
+        return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
+
+    def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:
-            return Start(lambda slots: TableLexicon.uniform(slots).primed_by_dictionary(entries))
+            return Start(TableLexicon.uniform)
         other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
         compact, words = other._compacted(), other._words(bitext)
 
         def lexicon(slots: Slots) -> TableLexicon:
-            first = TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
-            return first.primed_by_dictionary(entries)
+            return TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
 
@@ -324,16 +335,3 @@ def _choice(recipe: Recipe) -> Choice:
 def _transferred(compact: Model, shard: Shard, words: WordMap, engine: Engine) -> Model:
     """The model for the words of another text."""
     return compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, engine.pool)).for_words(words)
-
-
-def _dictionary_entries(bitext: Bitext, dictionary: Mapping[tuple[str, str], float]) -> list[tuple[int, int, float]]:
-    """Entries of a user's dictionary by word numbers; those with a word that the text does not have are left out."""
-    source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
-    for pair, probability in dictionary.items():
-        if not 0 < probability <= 1:
-            raise InputError(
-                f"dictionary entry {pair} has the probability {probability}",
-                remedy="It must be more than 0 and at most 1.",
-            )
-    numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
-    return [entry for entry in numbers if min(entry[:2]) >= 0]

@@ -78,7 +78,7 @@ FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
 @click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
 @click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
-@click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
+@click.option("--dictionary", metavar="FILE", help="Lean on these translations: dictd, TBX, EDICT, CC-CEDICT, TSV ...")
 @click.option(
     "--constraints",
     "constraints_file",
@@ -171,7 +171,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
                     say(hint, quiet)
                 if len(bitext) < FEW_PAIRS:
                     say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
-                dictionary = _dictionary(values["dictionary"]) if values["dictionary"] else None
+                dictionary = _dictionary(values["dictionary"], options) if values["dictionary"] else None
                 development = _development(values, len(bitext)) if values["development_gold"] else None
                 aligner.fit(
                     bitext,
@@ -295,30 +295,14 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
     return start, gold
 
 
+def _dictionary(path: str, options: dict[str, Any]) -> dict[tuple[str, str], float]:
+    from dovetail.bitext.dictionaries import read_dictionary
+
+    languages = {name: options.get(name) for name in ("source_language", "target_language")}
+    return read_dictionary(path, **languages)
+
+
 def _constraints(path: str) -> Any:
     from dovetail.models.constraints import read_constraints
 
     return read_constraints(path)
-
-
-def _dictionary(path: str) -> dict[tuple[str, str], float]:
-    from dovetail.bitext.text import read_lines
-
-    entries: dict[tuple[str, str], float] = {}
-    for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if not line.strip():
-            continue
-        try:
-            probability = float(columns[2]) if len(columns) > 2 else 0.5
-            if len(columns) not in (2, 3) or not 0 < probability <= 1:
-                raise ValueError
-        except ValueError:
-            raise InputError(
-                "not a dictionary entry",
-                path=path,
-                line=number,
-                remedy="Expected: source TAB target [TAB probability].",
-            ) from None
-        entries[columns[0], columns[1]] = probability
-    return entries
