@@ -4,8 +4,8 @@
 
 where n counts the pairs that a word is in.  A phrase speaks for its words, and each pair of them gets its part.  The largest
 part, not the sum, and less for a word with many partners: else little words, which are in hundreds of phrases, would go with
-everything.  Of the scalings by n that were tried (none, the larger one, the root of the product) this was the best on
-development sets, and the only one for which the weight hardly matters.
+everything.  Of the scalings by n that were tried (none, the larger one, the root of the product), this one with weight 1 was
+the best single setting for three development sets.
 """
 
 from __future__ import annotations
