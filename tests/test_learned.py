@@ -16,6 +16,7 @@ from dovetail.kernels.learned.features import BELIEFS, FEATURES, candidates, des
 from dovetail.kernels.learned.records import Trees
 from dovetail.kernels.learned.trees import log_odds
 from dovetail.kernels.records import Workspace
+from dovetail.learning.favour import expected_best
 from dovetail.learning.learn import folds
 from dovetail.learning.lesson import digests, groups
 
@@ -182,6 +183,35 @@ def test_digests_know_a_pair_by_its_words():
     plain, lower = (digests(text, np.arange(3), normalise) for normalise in (str, str.lower))
     assert len(set(plain)) == 3
     assert lower[0] == lower[1] != lower[2]
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=30), st.sampled_from([("precision", 0.5), ("recall", 2.0)]))
+def test_the_favoured_threshold_has_the_best_expected_f(probabilities, aim):
+    name, beta = aim
+
+    def expected(threshold):
+        kept = [p for p in probabilities if p > threshold]
+        if not kept:
+            return 0.0
+        precision, recall = sum(kept) / len(kept), sum(kept) / sum(probabilities)
+        return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
+
+    found = expected_best(np.array(probabilities), name)
+    best = max(expected(threshold) for threshold in (0.0, *probabilities))
+    assert expected(found) == pytest.approx(best)
+
+
+def test_favouring_precision_takes_fewer_links_than_favouring_recall(taught):
+    bitext, _, aligner = taught
+    recipe = aligner.recipe
+    found = []
+    for aim in ("precision", "recall"):
+        aligner.favour(aim, bitext)
+        found.append(len(aligner.align(bitext).source))
+    aligner.recipe = recipe
+    assert found[0] <= found[1]
+    with pytest.raises(InputError, match="Choose one of"):
+        aligner.favour("speed", bitext)
 
 
 def test_the_commands_learn_pick_and_leave_out_what_was_learned(taught, tmp_path, capsys):

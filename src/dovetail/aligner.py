@@ -174,11 +174,11 @@ class Aligner:
         three quarters of the pairs.  Needs the extra `learn`; aligning with what was learned does not.
         """
         from dovetail.evaluation.score import statistics
-        from dovetail.learning.learn import AIMS, learn
+        from dovetail.learning.favour import check_aim
+        from dovetail.learning.learn import learn
         from dovetail.learning.lesson import digests, lesson_of
 
-        if favour not in AIMS:
-            raise InputError(f"nothing known as {favour!r} to favour", remedy=f"Choose one of: {', '.join(AIMS)}.")
+        check_aim(favour)
         if self.learned is not None:
             raise InputError(
                 "this model has learned from gold pairs already",
@@ -214,15 +214,32 @@ class Aligner:
             self.recipe = self.recipe.with_options(changes)
         return result
 
+    def favour(self, aim: str, bitext: Bitext) -> float:
+        """Move the threshold, without any gold, to where `aim` is best by the aligner's own probabilities.
+
+        `aim` is precision (F0.5), recall (F2), f1 or aer; growing is off then.  The beginning of the bitext is looked at.
+        """
+        from dovetail.learning.favour import CANDIDATE, SAMPLE, check_aim, expected_best
+
+        check_aim(aim)
+        candidates = self._candidates(bitext.part(0, min(SAMPLE, len(bitext))), CANDIDATE)
+        threshold = expected_best(candidates.probability, aim)
+        self.recipe = self.recipe.with_options({"threshold": threshold})
+        return threshold
+
     def pick(self, bitext: Bitext, number: int = 50) -> list[int]:
         """Numbers (from 0) of the pairs whose gold links would teach this aligner most, best first."""
         from dovetail.learning.pick import CANDIDATE, worth_annotating
 
+        return worth_annotating(self._candidates(bitext, CANDIDATE), bitext, number)
+
+    def _candidates(self, bitext: Bitext, least: float) -> Alignments:
+        """Every cell above a probability as a link."""
         recipe = self.recipe
+        changes = {"decoder": "posterior", "combine": None, "threshold": least, "grow": 1.0}
         try:
-            changes = {"decoder": "posterior", "combine": None, "threshold": CANDIDATE, "grow": 1.0}
             self.recipe = recipe.with_options(changes)
-            return worth_annotating(self.align(bitext), bitext, number)
+            return self.align(bitext)
         finally:
             self.recipe = recipe
 
