@@ -21,6 +21,7 @@ from dovetail.pool import Pool
 
 MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
+HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
 
@@ -68,10 +69,12 @@ class LearnedDecoder:
             if f"{number}.leaf" in arrays
         )
         source, target = about["common"]
-        numbers = (float(about[name]) for name in ("weight", "scale", "shift"))
+        weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
         if not stages:
             raise LookupError("no trees")
-        return cls(stages, *numbers, ([str(w) for w in source], [str(w) for w in target]), tuple(about["gold"]))
+        return cls(
+            stages, weight, scale, shift, ([str(w) for w in source], [str(w) for w in target]), tuple(about["gold"])
+        )
 
 
 def _checked(trees: Trees, width: int) -> Trees:
@@ -96,11 +99,12 @@ def stage_log_odds(
 ) -> np.ndarray:
     """What the last stage says of each candidate; the beliefs that it is told are written to `facts`."""
     sums = np.empty(len(cells), np.float32)
-    tree_kernels.log_odds(stages[0], facts, sums)
+    rows = np.arange(len(cells))
+    rows = tree_kernels.log_odds(stages[0], facts, rows, HOPELESS, GIVEN_UP, sums)
     if len(stages) > 1:
         belief = probability_of(sums).astype(np.float32)
         feature_kernels.describe_beliefs(first, last, lines, numbers, cells, belief, len(FEATURES), facts)
-        tree_kernels.log_odds(stages[1], facts, sums)
+        tree_kernels.log_odds(stages[1], facts, rows, HOPELESS, GIVEN_UP, sums)
     return sums
 
 

@@ -99,7 +99,10 @@ def lesson_of(
     running = np.append(0, np.cumsum(gold.sure))
     sure_links = (running[gold.offsets[1:]] - running[gold.offsets[:-1]])[learned_from]
     lesson = Lesson(
-        *(np.concatenate(parts) for parts in (lines, numbers, cells, found)),
+        np.concatenate(lines),
+        np.concatenate(numbers),
+        np.concatenate(cells),
+        np.concatenate(found),
         sure,
         possible,
         sure_links,

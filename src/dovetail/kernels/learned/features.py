@@ -9,7 +9,7 @@ from dovetail.kernels.learned.records import CODE, COUNT, KIND, LENGTH
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
-AROUND, ALONG = 2, 4  # cells so near to a link are candidates, whatever the model thinks of them
+AROUND, ALONG = 1, 2  # cells so near to a link are candidates, whatever the model thinks of them
 LIKELY = np.float32(0.1)  # a best partner below this is none
 NONE = np.float32(99.0)  # an offset from no partner at all
 FARTHEST = np.float32(20.0)  # offsets beyond this are all one
@@ -89,7 +89,7 @@ BELIEFS = (
 
 @kernel
 def candidates(first, last, lines, work, least):
-    """Cells with a posterior of at least `least`, and those within two of a link, or four along its row or column.
+    """Cells with a posterior of at least `least`, and those within one of a link, or two along its row or column.
 
     Returns how many each piece has, and where they are in the block, by piece in rising order.
     """
