@@ -57,6 +57,11 @@ FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
     help="Let links grow: add those above this that touch one, for words without any.  [default: the recipe's]",
 )
 @click.option(
+    "--favour",
+    type=click.Choice(["aer", "f1", "precision", "recall"]),
+    help="Choose --threshold by the text's own probabilities: precision for F0.5, recall for F2.  Turns growing off.",
+)
+@click.option(
     "--format",
     "format_",
     type=Names("name", format_names),
@@ -144,6 +149,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
             "--load aligns with a finished model: --save, --warm-start, --dictionary, --constraints and --development-gold"
             " need training."
         )
+    if values["favour"] and (values["threshold"] is not None or values["grow"] is not None):
+        raise click.UsageError("--favour chooses the threshold and turns growing off: drop --threshold and --grow.")
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
     format_ = values["format_"]
@@ -187,6 +194,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
                         f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})",
                         quiet,
                     )
+            if values["favour"]:
+                say(f"--threshold {aligner.favour(values['favour'], bitext):.4g} favours {values['favour']}", quiet)
             unsaved = _save(aligner, values["save"]) if values["save"] else None
             began = worked_seconds()
             result, text = aligner.align(bitext, callback), bitext.text
