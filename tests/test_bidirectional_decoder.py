@@ -95,7 +95,7 @@ def chains(draw):
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     null = draw(st.sampled_from([0.05, 0.2, 0.9]))
     emission, nulls = random.random((R, W)).astype(np.float32), random.random(R).astype(np.float32)
-    return HMMChain(emission, nulls, null, chances(random, W, W), chances(random, W), chances(random, W))
+    return HMMChain(emission, nulls, null, chances(random, W, W), chances(random, W), chances(random, W), False)
 
 
 # what it is given
@@ -104,7 +104,7 @@ def chains(draw):
 @settings(max_examples=60, deadline=None)
 @given(chains())
 def test_potentials_are_the_hmms_with_what_follows_a_null_in_expectation(chain):
-    found, slow = chain_potentials(chain), naive.potentials(*chain)
+    found, slow = chain_potentials(chain), naive.potentials(*chain[:6])
     assert found[1:] == pytest.approx(slow[1:], abs=1e-4)
     assert found[0, 0] == pytest.approx(slow[0, 0], abs=1e-4)  # row 0 begins at the start, state 0
 
@@ -112,7 +112,7 @@ def test_potentials_are_the_hmms_with_what_follows_a_null_in_expectation(chain):
 @settings(max_examples=30, deadline=None)
 @given(chains(), st.integers(0, 2**32 - 1))
 def test_a_path_without_null_is_worth_its_probability(chain, seed):
-    emission, _, null, table, first, last = chain
+    emission, _, null, table, first, last = chain[:6]
     R, W = emission.shape
     path = np.random.default_rng(seed).integers(1, W + 1, R)
     log_p = np.log(first[path[0] - 1]) + np.log(last[path[-1] - 1])
@@ -138,7 +138,7 @@ def test_an_impossible_word_makes_no_nan():
     random = np.random.default_rng(1)
     emission, nulls = np.zeros((3, 2), np.float32), np.zeros(3, np.float32)
     moves, first = chances(random, 2, 2), chances(random, 2)
-    found = chain_potentials(HMMChain(emission, nulls, 0.2, moves, first, np.ones(2, np.float32)))
+    found = chain_potentials(HMMChain(emission, nulls, 0.2, moves, first, np.ones(2, np.float32), False))
     assert not np.isnan(found).any()
 
 
@@ -323,7 +323,7 @@ def test_the_options_name_what_there_is():
         ({"bidirectional_method": "magic"}, "'magic'.*relaxation"),
         ({"bidirectional_agreement": "some"}, "'some'.*adjacent"),
         ({"bidirectional_penalty": 0.5}, "bidirectional_penalty is 0.5. It must be at most 0"),
-        ({"bidirectional_penalty": -math.inf}, "bidirectional_penalty is -inf. It must be a finite number, at most 0"),
+        ({"bidirectional_penalty": -math.inf}, "bidirectional_penalty is -inf. It must be a number, at most 0"),
         ({"bidirectional_iterations": -1}, "bidirectional_iterations is -1"),
         ({"bidirectional_seconds": -1.0}, "bidirectional_seconds is -1"),
     ):

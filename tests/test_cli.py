@@ -170,7 +170,8 @@ def test_align_takes_a_translation_memory_and_says_in_one_line_what_it_skipped(d
     assert len(result.lines) == 2
     assert "memory.tmx: skipped 1 of 3 units" in result.err
     assert "Warning" not in result.err
-    assert len(result.err.splitlines()) == 2
+    assert "2 pairs teach little" in result.err
+    assert len(result.err.splitlines()) == 3
     languages = "--source-language", "fr", "--target-language", "en"
     assert len(dovetail("align", tmp_path / "memory.tmx", *languages).lines) == 2
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dovetail import Aligner, Bitext, InputError, write_alignments
+from dovetail import Aligner, Bitext, InputError, read_gold, write_alignments
 from dovetail.alignments.combine import combiners
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import decoders
@@ -143,6 +143,11 @@ CALLED = {
     "fertilities": "test_every_word_has_a_fertility",
     "save": "test_a_bitext",
     "load": "test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text",
+    "lexicon": "test_what_is_made_of_links_and_learned_from_gold",
+    "pick": "test_what_is_made_of_links_and_learned_from_gold",
+    "favour": "test_what_is_made_of_links_and_learned_from_gold",
+    "learn": "test_what_is_made_of_links_and_learned_from_gold",
+    "learned_from": "test_what_is_made_of_links_and_learned_from_gold",
 }
 
 
@@ -153,6 +158,19 @@ def test_every_public_method_is_called():
         assert f".{name}(" in inspect.getsource(globals()[test]), f"{test} does not call {name}"
 
 
+def test_what_is_made_of_links_and_learned_from_gold(model):
+    aligner, bitext = Aligner.load(model), Bitext.from_pairs(DEMO[20:40])
+    assert aligner.lexicon(bitext).to_records()
+    assert sorted(set(aligner.pick(bitext, 5))) == sorted(aligner.pick(bitext, 5))
+    try:
+        assert 0.0 <= aligner.favour("precision", bitext) <= 1.0
+    except InputError as error:
+        assert "threshold" in str(error)
+    gold = read_gold(str(DATA / "demo.gold"))[20:40]
+    found = aligner.learn(bitext, gold)
+    assert aligner.learned_from(bitext).any() == (aligner.learned is not None), found
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Texts for the commands: some pairs, and links of them by hand."""
@@ -161,6 +179,9 @@ def written(tmp_path_factory):
         (folder / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in DEMO[20:30]), "utf-8")
     gold = (DATA / "demo.gold").read_text("utf-8").splitlines(keepends=True)
     (folder / "gold").write_text("".join(gold[20:30]), "utf-8")
+    words = [pair[0] for pair in DEMO[20:30]]
+    rows = ["".join(f"{n}\t{w}\t_\tNOUN" + "\t_" * 6 + "\n" for n, w in enumerate(one, 1)) + "\n" for one in words]
+    (folder / "new.conllu").write_text("".join(rows), "utf-8")
     return folder
 
 
@@ -173,13 +194,26 @@ COMMANDS_OF_A_MODEL = {
     "evaluate": "links gold",
     "compare": "links links gold",
     "curve": "links gold",
-    "describe": "links",
+    "describe": "new.en new.fr --links links",
     "combine": "links links -o both --combine union",
     "convert": "links -o converted --to probabilities",
-    "phrases": "new.en new.fr links",
+    "phrases": "new.en new.fr --links links -o phrases",
+    "lexicon": "new.en new.fr --load MODEL -o lexicon",
+    "find": "the new.en new.fr --links links",
+    "project": "new.conllu new.fr --links links -o projected",
+    "tags": "new.en new.fr --load MODEL -o tagged",
+    "remap": "links new.en new.fr new.en new.fr -o remapped",
+    "score": "new.en new.fr --load MODEL -o scores",
+    "learn": "MODEL new.en new.fr gold --save learned",
+    "pick": "new.en new.fr --load MODEL -n 3",
     "recipes": "RECIPE",
 }
-WITHOUT_A_MODEL = {"serve", "demo", "completion"}  # a server, the demo's own training, a shell's business
+WITHOUT_A_MODEL = {
+    "serve",
+    "demo",
+    "completion",
+    "warm",
+}  # a server, the demo's own training, a shell's business, compiling
 
 
 def test_every_command_is_named_here():

@@ -23,11 +23,16 @@ def models(tmp_path_factory):
     return fuzz.bases(tmp_path_factory.mktemp("bases"))
 
 
+NOT_YET_SAVED = {"null_counts", "empty_words"}  # which models of earlier versions do not have
+
+
 @pytest.mark.parametrize("name", [*recipes, *fuzz.VARIANTS])
 def test_no_array_goes_unchecked(name, models, tmp_path):
     for array, values in fuzz.read(models[name]).arrays.items():
         changes = [{"do": "length", "axis": axis, "to": size + 1} for axis, size in enumerate(values.shape)]
-        changes += [{"do": "type", "to": "float16"}, {"do": "drop"}]
+        changes += [{"do": "type", "to": "float16"}]
+        if array not in NOT_YET_SAVED:
+            changes += [{"do": "drop"}]
         if values.dtype.kind == "f":
             changes += [{"do": "value", "at": values.size - 1, "to": to} for to in (float("nan"), float("inf"))]
         for change in changes:

@@ -330,9 +330,9 @@ def test_training_stops_when_the_development_curve_stops_rising_and_tunes_the_th
 def test_a_later_training_without_a_development_set_has_the_threshold_that_was_asked_for():
     bitext = Bitext.from_pairs(TEXT)
     gold = Gold.from_links([[(i, i) for i in range(min(len(s), len(t)))] for s, t in TEXT[:7]])
-    aligner = Aligner("hmm", threshold=0.4).fit(bitext, development=(0, gold))
+    aligner = Aligner("hmm").fit(bitext, development=(0, gold))
     tuned = aligner.recipe.options.threshold
-    assert tuned != 0.4
+    assert tuned != 0.5
 
     def cancel(event):
         raise KeyboardInterrupt
@@ -340,19 +340,19 @@ def test_a_later_training_without_a_development_set_has_the_threshold_that_was_a
     with pytest.raises(KeyboardInterrupt):
         aligner.fit(bitext, cancel)
     assert aligner.recipe.options.threshold == tuned  # which belongs to the model that is still there
-    assert aligner.fit(bitext).recipe.options.threshold == 0.4
+    assert aligner.fit(bitext).recipe.options.threshold == 0.5
     assert aligner.fit(bitext, development=(0, gold)).recipe.options.threshold == tuned
 
 
 @pytest.mark.parametrize(
     ("start", "links", "said"),
     [
-        (0, [[]] * 3, "no sure links"),
-        (0, [], "no sure links"),
+        (0, [[]] * 3, "no sure gold links"),
+        (0, [], "no sure gold links"),
         (0, [[(0, 40)]], "pair 1 .* outside"),
-        (len(TEXT) - 1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
-        (len(TEXT) + 5, [[(0, 0)]] * 2, "has 0 pairs, but gold links of 2"),
-        (-1, [[(0, 0)]] * 2, "has 1 pairs, but gold links of 2"),
+        (len(TEXT) - 1, [[(0, 0)]] * 2, "from pair 20 on, but the bitext has 21"),
+        (len(TEXT) + 5, [[(0, 0)]] * 2, "from pair 26 on, but the bitext has 21"),
+        (-1, [[(0, 0)]] * 2, "from pair -1 on, but the bitext has 21"),
     ],
 )
 def test_a_development_set_that_cannot_be_is_refused(start, links, said):

@@ -97,7 +97,6 @@ class Aligner:
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
         which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
         """
-        self.recipe, self.tuned, self.learned = self._chosen, None, None
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
         if constraints and not train.takes_constraints:
@@ -131,6 +130,7 @@ class Aligner:
         model = train(task)
         self.model, self._compact = model, None
         self.development_areas = watch.areas
+        self.recipe, self.tuned, self.learned = self._chosen, None, None
         if gold is not None and Threshold in self.recipe.decoding_owners and "threshold" not in self._asked:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)

@@ -294,7 +294,9 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
 
     start, gold = values["development_start"], read_gold(values["development_gold"])
     if not gold.sure.any():
-        raise InputError("no sure links here", path=values["development_gold"], remedy="Give gold links, as 0-0 1-2.")
+        raise InputError(
+            "no sure gold links here", path=values["development_gold"], remedy="Give gold links, as 0-0 1-2."
+        )
     if start + len(gold) > pairs:
         raise InputError(
             f"gold links of {len(gold):,} pairs from pair {start:,} on, but the bitext has {pairs:,}",

@@ -115,7 +115,7 @@ def blend(log_odds: np.ndarray, facts: np.ndarray, weight: float) -> np.ndarray:
 
 
 def probability_of(log_odds: np.ndarray) -> np.ndarray:
-    return 1.0 / (1.0 + np.exp(-log_odds.astype(np.float64)))
+    return 1.0 / (1.0 + np.exp(-np.maximum(log_odds.astype(np.float64), -700.0)))  # exp(700) still is a number
 
 
 class Judging:
