@@ -4,6 +4,8 @@ A training is a function of a `Task` with `options`, the dataclasses it reads; t
 What one training alone needs is imported when it runs.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
