@@ -202,3 +202,22 @@ def test_a_reader_that_is_left_ends():
 def test_jsonl_numbers_go_on_from_part_to_part(files):
     lines = align(files, "x.en", "x.fr", "--load", "model", "--format", "jsonl").splitlines()
     assert [json.loads(line)["id"] for line in lines] == list(range(PAIRS))
+
+
+def tokens_of(parts):
+    return [part.tokens(n) for part in parts for n in range(len(part))]
+
+
+def test_two_files_of_lines_of_very_different_length_stay_in_step(tmp_path):
+    """One side comes in one block, the other in many; lines end in CR LF, and the last without."""
+    pairs = [([f"s{n}"], [f"t{n}"] * (n % 200)) for n in range(3000)]
+    sides = tmp_path / "a", tmp_path / "b"
+    for side, path in enumerate(sides):
+        path.write_bytes("\r\n".join(" ".join(pair[side]) for pair in pairs).encode())
+    assert tokens_of(stream_bitext(*sides)) == pairs
+    with open(sides[0], "ab") as handle:
+        handle.write(b"\nmore\n")
+    seen = []
+    with pytest.raises(InputError, match=r"a, line 3,001: no matching line in .*b \(3,000 lines\)"):
+        seen.extend(stream_bitext(*sides))
+    assert tokens_of(seen) == pairs

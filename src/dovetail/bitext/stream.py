@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from itertools import chain
 from os import PathLike
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.normalise import Normaliser
-from dovetail.bitext.readers import read_pairs
+from dovetail.bitext.numbering import LineBuffer
+from dovetail.bitext.readers import read_in_step, read_pairs
 
 T = TypeVar("T")
 
@@ -38,17 +40,46 @@ def stream_bitext(
     What is wrong with the text is raised when all pairs before it have been given.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
+    parts: Iterator[Bitext]
+    if target is not None and reading.get("format") in (None, "lines") and tokenizer == "whitespace":
+        errors = reading.get("encoding_errors", "strict")
+        parts = (
+            Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
+            for blocks in read_ahead(lambda: _in_step(source, target, errors), PART_PAIRS, _lines)
+        )
+    else:
+        parts = (
+            Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+            for pairs in read_ahead(lambda: read_pairs(source, target, **reading), PART_PAIRS)
+        )
     first = 0
-    for pairs in read_ahead(lambda: read_pairs(source, target, **reading), PART_PAIRS):
-        part = Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+    for part in parts:
         part.first = first
         first += len(part)
         yield part
 
 
-def read_ahead(items: Callable[[], Iterator[T]], most: int) -> Iterator[list[T]]:
-    """The items in lists of at most so many, read in a thread of its own; an exception comes behind the items before it."""
-    reader = _Reader(items, most)
+def _in_step(source: str | PathLike[str], target: str | PathLike[str], errors: str) -> Iterator[tuple[bytes, bytes]]:
+    """Whole lines of two files, as many of one as of the other."""
+    waiting = LineBuffer(), LineBuffer()
+    for side, lines in read_in_step(source, target, errors):
+        waiting[side].extend(lines)
+        while ready := min(PART_PAIRS, *map(len, waiting)):
+            yield waiting[0].take(ready), waiting[1].take(ready)
+
+
+def _lines(block: tuple[bytes, bytes]) -> int:
+    return block[0].count(b"\n") or 1  # the last line may lack its end
+
+
+def read_ahead(
+    items: Callable[[], Iterator[T]], most: int, size: Callable[[T], int] = lambda item: 1
+) -> Iterator[list[T]]:
+    """The items in lists, read in a thread of its own; an exception comes behind the items before it.
+
+    A list ends with the item that brings the sum of its sizes to `most`.
+    """
+    reader = _Reader(items, most, size)
     reader.start()
     try:
         while part := reader.take():
@@ -58,13 +89,15 @@ def read_ahead(items: Callable[[], Iterator[T]], most: int) -> Iterator[list[T]]
 
 
 class _Reader(Thread, Generic[T]):
-    """Reads until `most` items wait.  As a daemon, since nothing can wake it from a pipe that brings nothing."""
+    """Reads until items of the size `most` wait.  As a daemon, since nothing can wake it from a pipe that brings nothing."""
 
-    def __init__(self, items: Callable[[], Iterator[T]], most: int) -> None:
+    def __init__(self, items: Callable[[], Iterator[T]], most: int, size: Callable[[T], int]) -> None:
         super().__init__(name="dovetail-reader", daemon=True)
         self._items = items
         self._most = most
+        self._size = size
         self._waiting: list[T] = []
+        self._sum = 0  # of their sizes
         self._ended = False
         self._stopped = False
         self._problem: BaseException | None = None
@@ -76,11 +109,12 @@ class _Reader(Thread, Generic[T]):
         try:
             for item in self._items():
                 with self._changed:
-                    self._changed.wait_for(lambda: self._stopped or len(self._waiting) < self._most)
+                    self._changed.wait_for(lambda: self._stopped or self._sum < self._most)
                     if self._stopped:
                         return
                     self._waiting.append(item)
-                    if len(self._waiting) in (1, self._most):
+                    self._sum += self._size(item)
+                    if len(self._waiting) == 1 or self._sum >= self._most:
                         self._changed.notify()
         except BaseException as problem:  # raised again by `take`, in the thread that can tell it
             self._problem = problem
@@ -94,8 +128,8 @@ class _Reader(Thread, Generic[T]):
         """What waits, after a moment's patience; nothing at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._waiting or self._ended)
-            self._changed.wait_for(lambda: len(self._waiting) >= self._most or self._ended, MOMENT)
-            taken, self._waiting = self._waiting, []
+            self._changed.wait_for(lambda: self._sum >= self._most or self._ended, MOMENT)
+            taken, self._waiting, self._sum = self._waiting, [], 0
             self._changed.notify()
         if not taken and self._problem is not None:
             raise self._problem
