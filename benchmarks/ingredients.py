@@ -25,6 +25,8 @@ from texts import Task, find_set, write_text
 VARIANTS: dict[str, dict[str, object]] = {
     "all": {},
     "no agreement (mean of both)": {"agreement_power": 0.0},
+    "softer agreement (0.5)": {"agreement_power": 0.5},
+    "softer agreement (0.6)": {"agreement_power": 0.6},
     "hard agreement (product)": {"agreement_power": 1.0},
     "no leave-one-out": {"leave_one_out": False},
     "no head stems": {"head_stems": 0.0},

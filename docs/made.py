@@ -36,6 +36,7 @@ KINDS = {
     "tokenizer": "Tokenizers: `--tokenizer`",
     "recipe": "Recipes: `--recipe`",
     "paper's recipe": "The papers' own systems: `--recipe`",
+    "dictionary format": "Dictionaries to lean on: `--dictionary`",
     "model": "Models: what is an alignment worth?",
     "lexicon prior": "Priors on the lexicon: `--option priors=NAME`",
     "jump factor": "Jumps: `--option jumps=NAME`",
@@ -53,7 +54,7 @@ KINDS = {
 
 # The public names in the order in which one meets them; names that are not listed come behind.
 NAMES = {
-    "Text in": ("read_bitext", "Bitext", "TextOptions"),
+    "Text in": ("read_bitext", "Bitext", "TextOptions", "read_dictionary"),
     "Aligning": ("Aligner", "Progress"),
     "Recipes": ("Recipe",),
     "Parts of your own": ("lexicon_priors", "jump_factors"),

@@ -307,7 +307,7 @@ def test_training_can_begin_with_a_model(dovetail, bitext, model):
     assert warm != cold
 
 
-def test_training_can_begin_with_a_dictionary(dovetail, tmp_path):
+def test_training_can_lean_on_a_dictionary(dovetail, tmp_path):
     sides = two_files(tmp_path, "a b\n" * 3, "x y\n" * 3)
     (tmp_path / "words").write_text("a\ty\t0.9\nb\tx\nunknown\twords\n")
     lines = dovetail("align", *sides, *PLAIN, "--dictionary", tmp_path / "words").lines

@@ -224,7 +224,7 @@ def test_a_dictionary_is_compared_as_the_text_is():
     bitext = Bitext.from_pairs([("The House", "La Maison"), ("A b", "C d")] * 2, options=options)
     posteriors = [
         Aligner("ibm1", threads=1, ibm1_iterations=1).fit(bitext, dictionary=words).posteriors("House", "Maison")
-        for words in ({("HOUSE", "MAISON"): 1.0}, {("house", "maison"): 1.0}, {("x", "y"): 1.0})
+        for words in ({("HOUSE", "MAISON"): 1.0}, {("house", "maison"): 1.0}, {("house", "la"): 1.0})
     ]
     assert posteriors[0] == posteriors[1]
     assert posteriors[0] > posteriors[2]

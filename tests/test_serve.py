@@ -509,7 +509,7 @@ def test_without_its_packages_one_line_says_how_to_get_them():
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "needs the package fastapi" in done.stderr
-    assert "pip install 'dovetail-align[serve]'" in done.stderr
+    assert "pip install fastapi jinja2 uvicorn" in done.stderr
 
 
 def test_bad_usage_is_one_line_and_status_2(tmp_path, aligner):

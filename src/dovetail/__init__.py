@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dovetail.alignments.formats import alignment_formats, read_alignments, write_alignments
     from dovetail.alignments.gold import Gold, read_gold
     from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
+    from dovetail.bitext.dictionaries import read_dictionary
     from dovetail.errors import InputError
     from dovetail.evaluation import Score, compare_systems, evaluate, precision_recall_curve
     from dovetail.evaluation.comparison import compare
@@ -71,6 +72,7 @@ _HOMES = {
     "precision_recall_curve": "dovetail.evaluation",
     "read_alignments": "dovetail.alignments.formats",
     "read_bitext": "dovetail.bitext.corpus",
+    "read_dictionary": "dovetail.bitext.dictionaries",
     "read_gold": "dovetail.alignments.gold",
     "write_alignments": "dovetail.alignments.formats",
 }
@@ -108,6 +110,7 @@ __all__ = [
     "precision_recall_curve",
     "read_alignments",
     "read_bitext",
+    "read_dictionary",
     "read_gold",
     "write_alignments",
 ]

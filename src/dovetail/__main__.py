@@ -3,6 +3,8 @@
 Until the command line is imported, Ctrl-C ends the process as it ends any other, without a traceback of half an import.
 """
 
+from __future__ import annotations
+
 import signal
 
 

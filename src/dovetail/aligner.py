@@ -16,10 +16,13 @@ from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
+from dovetail.decoding.candidates import commonest, word_facts
 from dovetail.decoding.decoders import Threshold
+from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, Threads
 from dovetail.errors import InputError
+from dovetail.kernels.learned.records import WordFacts
 from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
 from dovetail.models.fertility.expected import ExpectedLinks
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
@@ -34,6 +37,7 @@ from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
+    from dovetail.learning.learn import Learned
     from dovetail.models.constraints import Constraint
     from dovetail.tuning import DevelopmentSet, Knobs
     from dovetail.uses.lexicon import Lexicon
@@ -69,6 +73,8 @@ class Aligner:
         self.target_vocabulary = Vocabulary([])
         self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
         self._compact: Model | None = None
+        self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
+        self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
 
     def fit(
         self,
@@ -76,7 +82,7 @@ class Aligner:
         progress: Callback | None = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
-        dictionary: Mapping[tuple[str, str], float] | None = None,
+        dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None = None,
         constraints: Sequence[Constraint] = (),
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
@@ -84,13 +90,14 @@ class Aligner:
         """Learn the recipe's model from a bitext.
 
         `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
-        `dictionary` maps (source word, target word) to a probability that the lexicon begins with.  `constraints` are
-        added to the recipe's own, and so are `priors` on the lexicon.  `development` is a small bitext (or the number of the
+        `dictionary` maps (source, target) words or phrases to probabilities, or is a file that `read_dictionary` reads: a
+        prior on the lexicon, as heavy as `dictionary_weight` says.  `constraints` are added to the recipe's own, and so are
+        further `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
         which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
         """
-        self.recipe, self.tuned = self._chosen, None
+        self.recipe, self.tuned, self.learned = self._chosen, None, None
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
         if constraints and not train.takes_constraints:
@@ -104,8 +111,7 @@ class Aligner:
                 f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
             )
         for constraint in constraints:
-            if hasattr(constraint, "check"):
-                constraint.check(bitext)
+            constraint.check(bitext)
         shard = self._lay_out(bitext)
         gold = None if development is None else self._development(bitext, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
@@ -116,10 +122,10 @@ class Aligner:
             self.recipe.options,
             self.engine,
             monitor,
-            self._start(bitext, warm_start, dictionary),
+            self._start(bitext, warm_start),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *priors),
+            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
             watch,
         )
         model = train(task)
@@ -156,6 +162,94 @@ class Aligner:
             result = Alignments.concatenate(list(self.engine.map(align_part, parts)))
         result.text = bitext.text  # only to show the words in a notebook
         return result
+
+    def learn(
+        self, bitext: Bitext, gold: Gold, *, favour: str = "aer", curve: bool = False, progress: Callback | None = None
+    ) -> Learned:
+        """Learn from gold links of some pairs how this text's annotators link: a decoder on top of the trained model.
+
+        `gold` has one entry per pair of the bitext, or fewer; pairs that nobody annotated teach nothing.  `favour` is what
+        the threshold aims at: aer, f1, precision (F0.5) or recall (F2).  The aligner changes only if held-out gold pairs
+        support it; the answer says so, with the scores of cross-validation, and with `curve` those of a quarter, a half and
+        three quarters of the pairs.  Needs the extra `learn`; aligning with what was learned does not.
+        """
+        from dovetail.evaluation.score import statistics
+        from dovetail.learning.favour import check_aim
+        from dovetail.learning.learn import learn
+        from dovetail.learning.lesson import digests, lesson_of
+
+        check_aim(favour)
+        if self.learned is not None:
+            raise InputError(
+                "this model has learned from gold pairs already",
+                remedy="Learn from the model that it was made of, and give all gold pairs at once.",
+            )
+        if len(gold) > len(bitext):
+            raise InputError(f"gold links of {len(gold):,} pairs, but the bitext has {len(bitext):,}")
+        gold = gold.padded(len(bitext))
+        before = self.align(bitext, progress)
+        shard = self._lay_out(bitext)
+        model = self._transferred(bitext, shard).for_decoding(self.recipe.options, self.seed, bitext, shard)
+        common = commonest(self.source_vocabulary), commonest(self.target_vocabulary)
+        facts = word_facts(self._words(bitext), common)
+        lesson, pairs = lesson_of(model, bitext, shard, gold, facts, self.engine.pool)
+        annotated = np.cumsum(gold.annotated) - 1
+        result = learn(
+            lesson,
+            statistics(before, gold)[annotated[pairs]],
+            common,
+            digests(bitext, pairs, self.text_options.normaliser),
+            favour,
+            (0.25, 0.5, 0.75) if curve else (),
+        )
+        if result.decoder is not None:
+            self.learned = result.decoder
+            changes = {
+                "decoder": "posterior",
+                "combine": None,
+                "threshold": result.threshold,
+                "grow": 1.0,
+                "temper": 1.0,
+            }
+            self.recipe = self.recipe.with_options(changes)
+        return result
+
+    def favour(self, aim: str, bitext: Bitext) -> float:
+        """Move the threshold, without any gold, to where `aim` is best by the aligner's own probabilities.
+
+        `aim` is precision (F0.5), recall (F2), f1 or aer; growing is off then.  The beginning of the bitext is looked at.
+        """
+        from dovetail.learning.favour import CANDIDATE, SAMPLE, check_aim, expected_best
+
+        check_aim(aim)
+        candidates = self._candidates(bitext.part(0, min(SAMPLE, len(bitext))), CANDIDATE)
+        threshold = expected_best(candidates.probability, aim)
+        self.recipe = self.recipe.with_options({"threshold": threshold})
+        return threshold
+
+    def pick(self, bitext: Bitext, number: int = 50) -> list[int]:
+        """Numbers (from 0) of the pairs whose gold links would teach this aligner most, best first."""
+        from dovetail.learning.pick import CANDIDATE, worth_annotating
+
+        return worth_annotating(self._candidates(bitext, CANDIDATE), bitext, number)
+
+    def _candidates(self, bitext: Bitext, least: float) -> Alignments:
+        """Every cell above a probability as a link."""
+        recipe = self.recipe
+        changes = {"decoder": "posterior", "combine": None, "threshold": least, "grow": 1.0}
+        try:
+            self.recipe = recipe.with_options(changes)
+            return self.align(bitext)
+        finally:
+            self.recipe = recipe
+
+    def learned_from(self, bitext: Bitext) -> np.ndarray:
+        """Which pairs of a bitext are among the gold pairs that this aligner learned from, bool (N,)."""
+        from dovetail.learning.lesson import digests
+
+        known = frozenset(self.learned.digests if self.learned else ())
+        found = digests(bitext, np.arange(len(bitext)), self.text_options.normaliser) if known else [""] * len(bitext)
+        return np.array([digest in known for digest in found], bool)
 
     def align_pair(self, source: str | Sequence[str], target: str | Sequence[str]) -> Alignment:
         """Align one pair, given as tokens or as strings that are cut as the training text was."""
@@ -208,17 +302,24 @@ class Aligner:
             self._compacted(),
             self.source_vocabulary,
             self.target_vocabulary,
-            {"recipe": self.recipe.to_dict(), "seed": self.seed, "text": self.text_options.to_dict()},
+            {
+                "recipe": self.recipe.to_dict(),
+                "seed": self.seed,
+                "text": self.text_options.to_dict(),
+                **({"learned": self.learned.about()} if self.learned else {}),
+            },
+            self.learned.arrays() if self.learned else None,
         )
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
-        model, source, target, about = load_model(path)
+        model, source, target, about, learned = load_model(path)
         with one_line(path):
             try:
                 recipe = Recipe.from_dict({**about["recipe"], "model": about["model"]})
                 text_options, seed = TextOptions.from_dict(about["text"]), index(about["seed"])
+                decoder = LearnedDecoder.from_saved(about["learned"], learned) if "learned" in about else None
             except (KeyError, TypeError) as error:
                 raise InputError(
                     f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
@@ -228,6 +329,7 @@ class Aligner:
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
         aligner.text_options = text_options
+        aligner.learned = decoder
         return aligner
 
     def _trained(self) -> Model:
@@ -256,7 +358,13 @@ class Aligner:
         return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
 
     def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
-        return model.for_decoding(self.recipe.options, self.seed, bitext, shard)
+        decodable = model.for_decoding(self.recipe.options, self.seed, bitext, shard)
+        if self.learned is None:
+            return decodable
+        source, target = bitext.source.vocabulary, bitext.target.vocabulary
+        if self._facts is None or self._facts[0] is not source or self._facts[1] is not target:
+            self._facts = source, target, word_facts(self._words(bitext), self.learned.common)
+        return judging(decodable, self.learned, self._facts[2])
 
     def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
         decodable = self._decodable(model, bitext, shard)
@@ -299,21 +407,31 @@ class Aligner:
 
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
-    def _start(
-        self,
-        bitext: Bitext,
-        warm_start: Aligner | str | PathLike[str] | None,
-        dictionary: Mapping[tuple[str, str], float] | None,
-    ) -> Start:
-        entries = _dictionary_entries(bitext, dictionary or {})
+    def _dictionary_priors(
+        self, bitext: Bitext, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
+    ) -> tuple[Prior, ...]:
+        if dictionary is None:
+            return ()
+        from dovetail.models.lexicon.dictionary import DictionaryPrior
+
+        if PriorOptions not in self.recipe.owners:
+            raise InputError(
+                f"the recipe {self.recipe.name} takes no dictionary", remedy="Choose default, hmm or ibm1, say."
+            )
+        if not isinstance(dictionary, Mapping):
+            from dovetail.bitext.dictionaries import read_dictionary
+
+            dictionary = read_dictionary(dictionary)
+        return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
+
+    def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:
-            return Start(lambda slots: TableLexicon.uniform(slots).primed_by_dictionary(entries))
+            return Start(TableLexicon.uniform)
         other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
         compact, words = other._compacted(), other._words(bitext)
 
         def lexicon(slots: Slots) -> TableLexicon:
-            first = TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
-            return first.primed_by_dictionary(entries)
+            return TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
 
@@ -325,16 +443,3 @@ def _choice(recipe: Recipe) -> Choice:
 def _transferred(compact: Model, shard: Shard, words: WordMap, engine: Engine) -> Model:
     """The model for the words of another text."""
     return compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, engine.pool)).for_words(words)
-
-
-def _dictionary_entries(bitext: Bitext, dictionary: Mapping[tuple[str, str], float]) -> list[tuple[int, int, float]]:
-    """Entries of a user's dictionary by word numbers; those with a word that the text does not have are left out."""
-    source, target, word = bitext.source.vocabulary, bitext.target.vocabulary, bitext.options.normaliser
-    for pair, probability in dictionary.items():
-        if not 0 < probability <= 1:
-            raise InputError(
-                f"dictionary entry {pair} has the probability {probability}",
-                remedy="It must be more than 0 and at most 1.",
-            )
-    numbers = [(source.id(word(e)), target.id(word(f)), p) for (e, f), p in dictionary.items()]
-    return [entry for entry in numbers if min(entry[:2]) >= 0]

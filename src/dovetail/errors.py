@@ -1,5 +1,7 @@
 """What went wrong with the user's input, said so that the user can mend it."""
 
+from __future__ import annotations
+
 from os import PathLike
 
 

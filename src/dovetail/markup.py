@@ -5,6 +5,8 @@ themselves (`_repr_html_`) without a way up to `report`, which the contract of i
 and no network are needed: notebooks often strip them.  Every word is escaped.
 """
 
+from __future__ import annotations
+
 import html
 import math
 import unicodedata

@@ -7,6 +7,8 @@
 Checks, the command line and the documentation read the same lines.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,5 +1,7 @@
 """Parts from outside the package: modules that the user names, which register them when they are imported."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable
 from importlib import import_module

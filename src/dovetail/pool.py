@@ -1,5 +1,7 @@
 """Threads within a shard.  Kernels hold no interpreter lock, so threads are enough to use every core."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait

@@ -4,6 +4,8 @@ A name that nobody here has registered may be an installed package's: the module
 points `dovetail` are imported then, and register what they bring.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache

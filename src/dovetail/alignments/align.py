@@ -1,5 +1,7 @@
 """From a model and a laid-out text to alignments: decode, put windows together, combine the two directions."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """From links of pieces to the Alignments of whole pairs."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How many alignments are proved to be the best ones, for a person."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.alignments.alignments import Alignments

@@ -16,6 +16,8 @@ A link's probability is the mean of the two directions', P(a_j = i) and P(b_i = 
 have the link counts 0, unless `posteriors` says more.
 """
 
+from __future__ import annotations
+
 from typing import Any, Protocol
 
 import numpy as np

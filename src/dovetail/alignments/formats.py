@@ -1,5 +1,7 @@
 """Links to files and back: the registry of formats, `write_alignments` and `read_alignments`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain

@@ -8,6 +8,8 @@ Each source word is followed by the target positions linked to it, counted from 
 link.
 """
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable

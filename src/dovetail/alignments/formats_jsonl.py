@@ -1,5 +1,7 @@
 """`jsonl`: one JSON object a pair, with words, character offsets, probabilities and scores."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections.abc import Iterable

@@ -1,5 +1,7 @@
 """Formats with one line of links a pair: `pharaoh`, `probabilities` and `tsv`."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence

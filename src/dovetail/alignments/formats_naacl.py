@@ -4,6 +4,8 @@ The form of the shared tasks of 2003 and 2005 (Mihalcea and Pedersen 2003); S, s
 means.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TextIO

@@ -1,5 +1,7 @@
 """From links in the order of a file to the packed arrays: sorted, each once, inside their sentences."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Where the formats that show words get them from."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Protocol
 

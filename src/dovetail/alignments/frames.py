@@ -51,6 +51,4 @@ def _module(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError:
-        raise InputError(
-            f"{name} is not installed", remedy=f"Install it: pip install 'dovetail-align[{name}]'."
-        ) from None
+        raise InputError(f"{name} is not installed", remedy=f"Install it: python -m pip install {name}.") from None

@@ -124,6 +124,13 @@ class Gold(Sequence[GoldPair]):
         offsets = np.append(self.offsets, np.full(more, self.offsets[-1]))
         return Gold(offsets, self.source, self.target, self.sure, np.append(self.annotated, np.zeros(more, bool)))
 
+    def without(self, pairs: np.ndarray) -> Gold:
+        """The same as if nobody had annotated some of the pairs, which a mask tells."""
+        counts = np.diff(self.offsets)
+        kept = np.repeat(~pairs, counts)
+        offsets = np.append(0, np.cumsum(np.where(pairs, 0, counts)))
+        return Gold(offsets, self.source[kept], self.target[kept], self.sure[kept], self.annotated & ~pairs)
+
 
 def read_gold(
     path: str | PathLike[str],

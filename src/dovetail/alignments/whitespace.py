@@ -1,5 +1,7 @@
 """Links on the input's own whitespace tokens, whatever the tokenizer did inside them."""
 
+from __future__ import annotations
+
 from dovetail.alignments.alignments import Alignments
 from dovetail.bitext.corpus import Bitext, BitextText, Text
 from dovetail.bitext.tokenize import tokenizers, whitespace_owner

@@ -1,5 +1,7 @@
 """Raw lines to word numbers, many lines at a time."""
 
+from __future__ import annotations
+
 from array import array
 from itertools import pairwise
 

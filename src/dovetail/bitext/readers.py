@@ -1,5 +1,7 @@
 """Sentence pairs from files: two files of lines, one file of two columns, or a translation memory."""
 
+from __future__ import annotations
+
 import codecs
 import io
 import os
@@ -288,7 +290,7 @@ bitext_formats.add(
 
 # These hold the codes of the program that the text came from; what `hi` and unknown elements hold is text.
 _NATIVE_CODES = ("{*}bpt", "{*}ept", "{*}ph", "{*}it", "{*}ut")
-_XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+XML_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 
 
 def _read_tmx(request: Request) -> Iterator[Pair]:
@@ -298,7 +300,7 @@ def _read_tmx(request: Request) -> Iterator[Pair]:
     the first ones of the first unit that has two.
     """
     name = display_name(request.source)
-    wanted = _tag(request.source_language), _tag(request.target_language)
+    wanted = language_of(request.source_language), language_of(request.target_language)
     languages: Pair | None = None
     units = skipped = 0
     present: dict[str, None] = {}  # a set that keeps the order of arrival
@@ -307,7 +309,7 @@ def _read_tmx(request: Request) -> Iterator[Pair]:
             for segments in _units(_mended(handle, request.encoding_errors), request.source):
                 units += 1
                 present.update(dict.fromkeys(segments))
-                languages = languages or _languages(list(segments), *wanted)
+                languages = languages or choose_languages(list(segments), *wanted)
                 source, target = (_segment(segments, language) for language in languages or ("", ""))
                 if source is None or target is None or source is target:
                     skipped += 1
@@ -330,17 +332,29 @@ bitext_formats.add("tmx", BitextFormat(1, _read_tmx, (".tmx",)), "one file: a tr
 
 
 def _units(handle: BinaryIO, path: StrPath) -> Iterator[dict[str, Any]]:
-    """The `seg` elements of each unit by language, the first one of each, in order.
+    """The `seg` elements of each unit by language, the first one of each, in order."""
+    for unit in xml_elements(handle, path, ("{*}tu",)):
+        segments: dict[str, Any] = {}
+        for variant in unit.iterchildren("{*}tuv"):
+            language = language_of(variant.get(XML_LANGUAGE) or variant.get("lang"))
+            segment = variant.find("{*}seg")
+            if language is not None and segment is not None:
+                segments.setdefault(language, segment)
+        yield segments
+
+
+def xml_elements(handle: BinaryIO, path: StrPath, tags: tuple[str, ...]) -> Iterator[Any]:
+    """The elements with these tags, one after the other; InputError where the XML is broken.
 
     Nothing outside the file is ever fetched, and no entity is expanded but XML's own five: a reference to any
     other stays as it is written.
     """
-    from lxml import etree  # for this format alone
+    from lxml import etree  # for XML alone
 
-    units = etree.iterparse(
+    elements = etree.iterparse(
         handle,
         events=("end",),
-        tag="{*}tu",
+        tag=tags,
         resolve_entities=False,
         no_network=True,
         load_dtd=False,
@@ -349,24 +363,18 @@ def _units(handle: BinaryIO, path: StrPath) -> Iterator[dict[str, Any]]:
         remove_pis=True,
     )
     try:
-        for _, unit in units:
-            segments: dict[str, Any] = {}
-            for variant in unit.iterchildren("{*}tuv"):
-                language = _tag(variant.get(_XML_LANGUAGE) or variant.get("lang"))
-                segment = variant.find("{*}seg")
-                if language is not None and segment is not None:
-                    segments.setdefault(language, segment)
-            yield segments
+        for _, element in elements:
+            yield element
             # What has been read goes, or the tree would grow to the size of the file.
-            unit.clear()
-            parent = unit.getparent()
-            while parent is not None and unit.getprevious() is not None:
+            element.clear()
+            parent = element.getparent()
+            while parent is not None and element.getprevious() is not None:
                 del parent[0]
     except etree.XMLSyntaxError as error:
         # The exception may be a later consequence without a line; the parser's own log begins with the cause.
-        if not units.error_log:
+        if not elements.error_log:
             raise empty_file(path) from error
-        cause = units.error_log[0]
+        cause = elements.error_log[0]
         remedy = "Find the fault with xmllint."
         if "encoding" in cause.message:
             remedy = "Convert the file to UTF-8, or pass --encoding-errors replace."
@@ -375,7 +383,7 @@ def _units(handle: BinaryIO, path: StrPath) -> Iterator[dict[str, Any]]:
         ) from error
 
 
-def _tag(language: str | None) -> str | None:
+def language_of(language: str | None) -> str | None:
     return language.lower().replace("_", "-") if language else None
 
 
@@ -383,7 +391,7 @@ def _matches(tag: str, language: str) -> bool:
     return tag == language or tag.startswith(language + "-")
 
 
-def _languages(tags: list[str], source: str | None, target: str | None) -> Pair | None:
+def choose_languages(tags: list[str], source: str | None, target: str | None) -> Pair | None:
     """The two languages to read, those not asked for chosen among a unit's tags; None where it has too few.
 
     The chosen ones lose region and script where they differ without: a later unit may be in another English.
@@ -401,9 +409,13 @@ def _languages(tags: list[str], source: str | None, target: str | None) -> Pair 
 
 
 def _segment(segments: dict[str, Any], language: str) -> Any:
-    if language in segments:
-        return segments[language]
-    return next((segment for tag, segment in segments.items() if _matches(tag, language)), None)
+    return segments.get(matching_tag(segments, language) or "")
+
+
+def matching_tag(tags: Iterable[str], language: str) -> str | None:
+    """The tag that is this language's, or else the first of one of its kinds."""
+    found = [tag for tag in tags if _matches(tag, language)]
+    return language if language in found else next(iter(found), None)
 
 
 def _text(segment: Any) -> str:

@@ -4,6 +4,8 @@ A line ends at `\\n` or `\\r\\n` and nowhere else.  A lone `\\r`, U+2028 or U+00
 shift every later line of one side against the other: no `str.splitlines`, no universal newlines here.
 """
 
+from __future__ import annotations
+
 import codecs
 import errno
 import io

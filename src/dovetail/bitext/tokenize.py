@@ -4,6 +4,8 @@ Every tokenizer gives spans into the raw text, so that a link can always be trac
 Spans are sorted, disjoint and never empty, and none reaches across ASCII whitespace.
 """
 
+from __future__ import annotations
+
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

@@ -5,6 +5,8 @@ piece, a pair with an empty side is none, and a pair with more than `LONGEST` to
 proportion and overlapping by `OVERLAP` tokens, so that a link may stray that far from the diagonal.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from dovetail.cli.links_out import LinksOut
     from dovetail.training.monitor import Callback
 
+FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
+
 
 @click.command()
 @click.argument("source")
@@ -58,6 +60,11 @@ if TYPE_CHECKING:
     help="Let links grow: add those above this that touch one, for words without any.  [default: the recipe's]",
 )
 @click.option(
+    "--favour",
+    type=click.Choice(["aer", "f1", "precision", "recall"]),
+    help="Choose --threshold by the text's own probabilities: precision for F0.5, recall for F2.  Turns growing off.",
+)
+@click.option(
     "--format",
     "format_",
     type=Names("name", format_names),
@@ -79,7 +86,7 @@ if TYPE_CHECKING:
 @click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
 @click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
-@click.option("--dictionary", metavar="FILE", help="Begin with these word pairs: source TAB target [TAB probability].")
+@click.option("--dictionary", metavar="FILE", help="Lean on these translations: dictd, TBX, EDICT, CC-CEDICT, TSV ...")
 @click.option(
     "--constraints",
     "constraints_file",
@@ -125,6 +132,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     """
     from dovetail.aligner import Aligner
     from dovetail.alignments.formats import alignment_formats
+    from dovetail.bitext.corpus import read_bitext
     from dovetail.cli.links_out import links_out
     from dovetail.cli.progress import progress_bars, say
     from dovetail.kernels.compiled import worked_seconds
@@ -142,6 +150,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
             "--load aligns with a finished model: --save, --warm-start, --dictionary, --constraints and --development-gold"
             " need training."
         )
+    if values["favour"] and (values["threshold"] is not None or values["grow"] is not None):
+        raise click.UsageError("--favour chooses the threshold and turns growing off: drop --threshold and --grow.")
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
     format_ = values["format_"]
@@ -161,19 +171,25 @@ def align(source: str, target: str | None, **values: Any) -> None:
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
     settings = {"on_whitespace": values["on_whitespace"], "tokens_prefix": values["write_tokens"]}
+    streamed = bool(values["load"]) and not values["favour"]
     unsaved = None
     with links_out(values["output"], format_, **settings) as out:
-        with progress_bars(quiet) as callback:
+        # Links that stream into the terminal and bars would write over each other.
+        with progress_bars(quiet or (streamed and values["output"] == "-" and sys.stdout.isatty())) as callback:
             say_compiling(quiet)
-            if values["load"]:
+            if streamed:
                 seconds = _align_stream(aligner, out, source, target, callback, keep_text=keep_text, **options)
             else:
-                bitext = _fit(aligner, source, target, values, callback, keep_text=keep_text, **options)
+                bitext = read_bitext(source, target, keep_text=keep_text, **options)  # all of it is looked at first
+                if not values["load"]:
+                    _fit(aligner, bitext, (source, target or source), values, options, callback)
+                if values["favour"]:
+                    say(f"--threshold {aligner.favour(values['favour'], bitext):.4g} favours {values['favour']}", quiet)
                 unsaved = _save(aligner, values["save"]) if values["save"] else None
                 began = worked_seconds()
                 result = aligner.align(bitext, callback)
                 seconds = worked_seconds() - began
-        if not values["load"]:
+        if not streamed:
             out.write(result, bitext)
     say(f"{number_of(out.pairs, 'pair')}, {number_of(out.links, 'link')}", quiet)
     if summary := out.certificates.summary(seconds):
@@ -183,29 +199,33 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
 
 def _fit(
-    aligner: Aligner, source: str, target: str | None, values: dict[str, Any], callback: Callback | None, **options: Any
-) -> Bitext:
-    """Read the whole text and learn from it."""
-    from dovetail.bitext.corpus import read_bitext
+    aligner: Aligner,
+    bitext: Bitext,
+    paths: tuple[str, str],
+    values: dict[str, Any],
+    options: dict[str, Any],
+    callback: Callback | None,
+) -> None:
+    """Learn from the text, and say what there is to say about it."""
     from dovetail.bitext.hints import hints
     from dovetail.cli.progress import say
 
     quiet = values["quiet"]
-    bitext = read_bitext(source, target, **options)
-    for hint in hints(bitext, (source, target or source)):
+    for hint in hints(bitext, paths):
         say(hint, quiet)
+    if len(bitext) < FEW_PAIRS:
+        say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
     aligner.fit(
         bitext,
         callback,
         warm_start=values["warm_start"],
-        dictionary=_dictionary(values["dictionary"]) if values["dictionary"] else None,
+        dictionary=_dictionary(values["dictionary"], options) if values["dictionary"] else None,
         constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
         development=_development(values, len(bitext)) if values["development_gold"] else None,
     )
     if aligner.tuned is not None:
         threshold, grow, aer = aligner.tuned
         say(f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})", quiet)
-    return bitext
 
 
 def _align_stream(
@@ -308,30 +328,14 @@ def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
     return start, gold
 
 
+def _dictionary(path: str, options: dict[str, Any]) -> dict[tuple[str, str], float]:
+    from dovetail.bitext.dictionaries import read_dictionary
+
+    languages = {name: options.get(name) for name in ("source_language", "target_language")}
+    return read_dictionary(path, **languages)
+
+
 def _constraints(path: str) -> Any:
     from dovetail.models.constraints import read_constraints
 
     return read_constraints(path)
-
-
-def _dictionary(path: str) -> dict[tuple[str, str], float]:
-    from dovetail.bitext.text import read_lines
-
-    entries: dict[tuple[str, str], float] = {}
-    for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if not line.strip():
-            continue
-        try:
-            probability = float(columns[2]) if len(columns) > 2 else 0.5
-            if len(columns) not in (2, 3) or not 0 < probability <= 1:
-                raise ValueError
-        except ValueError:
-            raise InputError(
-                "not a dictionary entry",
-                path=path,
-                line=number,
-                remedy="Expected: source TAB target [TAB probability].",
-            ) from None
-        entries[columns[0], columns[1]] = probability
-    return entries

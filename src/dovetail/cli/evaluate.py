@@ -13,6 +13,7 @@ from dovetail.errors import InputError
 if TYPE_CHECKING:
     from dovetail.alignments.alignments import Alignments
     from dovetail.alignments.gold import Gold
+    from dovetail.bitext.corpus import Bitext
 
 
 @click.command()
@@ -40,6 +41,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --text: how it was cut when it was aligned; A,B: source and target apart.",
 )
+@click.option(
+    "--model",
+    metavar="MODEL",
+    help="With --text: the model that made the links; gold pairs that it learned from are left out.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def evaluate(
     hypothesis: str,
@@ -50,6 +56,7 @@ def evaluate(
     seed: int,
     text: tuple[str, str] | None,
     tokenizer: str,
+    model: str | None,
     as_json: bool,
 ) -> None:
     """Score an alignment against gold links.
@@ -63,11 +70,31 @@ def evaluate(
     from dovetail.bitext.corpus import read_bitext
     from dovetail.evaluation import evaluate as score_against
 
-    lengths = read_bitext(*text, tokenizer=tokenizer, keep_text=False).lengths if text else None
-    truth = read_gold(gold, lengths=lengths, partial=True).trimmed()
+    if model and not text:
+        raise click.UsageError("--model needs --text: gold pairs are known by their words.")
+    bitext = read_bitext(*text, tokenizer=tokenizer, keep_text=False) if text else None
+    truth = read_gold(gold, lengths=bitext.lengths if bitext else None, partial=True)
+    if model and bitext is not None:
+        truth = _without_learned(truth, bitext, model)
+    truth = truth.trimmed()
     links = links_to_score(hypothesis, gold, truth, format_, skip)
     score = score_against(links, truth, bootstrap=bootstrap, seed=seed)
     click.echo(json.dumps(score.to_dict()) if as_json else str(score))
+
+
+def _without_learned(truth: Gold, bitext: Bitext, model: str) -> Gold:
+    """Gold links of the pairs that the model did not learn from."""
+    from dovetail.aligner import Aligner
+
+    known = Aligner.load(model).learned_from(bitext) & truth.annotated
+    if known.all():
+        raise InputError(
+            f"the model learned from all {len(known):,} gold pairs", path=model, remedy="Score it on others."
+        )
+    if known.any():
+        said = f"dovetail: the model learned from {int(known.sum()):,} of the gold pairs: they are left out"
+        click.echo(said, err=True)
+    return truth.without(known)
 
 
 def links_to_score(

@@ -70,7 +70,7 @@ def serve(
     except ImportError as error:
         raise InputError(
             f"the live page needs the package {error.name}",
-            remedy="Install what it needs: python -m pip install 'dovetail-align[serve]'.",
+            remedy="Install what it needs: python -m pip install fastapi jinja2 uvicorn.",
         ) from error
     from dovetail.cli.align import say_compiling
     from dovetail.cli.progress import say

@@ -1,5 +1,7 @@
 """Which alignment is best.  The two exact decoders are imported when they are first used."""
 
+from __future__ import annotations
+
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

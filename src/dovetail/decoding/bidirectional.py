@@ -3,6 +3,8 @@
 The problem (NP-hard) and two of the methods are those of Chang, Rush, DeNero and Collins (2014).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Bidirectional decoding with a proof: dual bounds over shared events, pruning, and branching on what stays open."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

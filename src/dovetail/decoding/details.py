@@ -1,5 +1,7 @@
 """What a decoder knows of pieces besides their links, block after block."""
 
+from __future__ import annotations
+
 import numpy as np
 
 

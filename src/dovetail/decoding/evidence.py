@@ -1,5 +1,7 @@
 """What a decoder may ask of a model about one block.  Everything is computed once, and only when somebody asks for it."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard

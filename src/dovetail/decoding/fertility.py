@@ -4,6 +4,8 @@
 over what is left, and, where even that is open, branching.  `method="subgradient"` is the paper's own algorithm.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 import time

@@ -1,5 +1,7 @@
 """From alignments, a position per token, to marks on cells."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.decoding.evidence import Evidence

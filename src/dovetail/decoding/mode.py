@@ -1,5 +1,7 @@
 """The mode of marginals: for each word the partner it has most often (Mermer and Saraçlar 2011, section 2)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.decoding.decoders import Decoder

@@ -1,5 +1,7 @@
 """The best of many samples: how the fertility models were decoded at first (Zhao and Gildea 2010, section 5)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.decoding.decoders import Decoder

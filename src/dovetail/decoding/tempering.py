@@ -1,5 +1,7 @@
 """Probabilities that mean what they say: a model's own are too sure of its links."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

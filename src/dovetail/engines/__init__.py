@@ -1,5 +1,7 @@
 """Where shards run."""
 
+from __future__ import annotations
+
 from dovetail.engines.engine import Engine
 from dovetail.engines.threads import Threads
 

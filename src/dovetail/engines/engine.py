@@ -1,5 +1,7 @@
 """What an engine is: it runs over shards.  Nothing else in the package knows where work runs."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 

@@ -1,5 +1,7 @@
 """Shards one after another on this machine, threads within each."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dovetail.bitext.shards import Shard

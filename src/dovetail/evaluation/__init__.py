@@ -1,5 +1,7 @@
 """Scores, curves, significance: everything is made from counts a pair (`statistics`)."""
 
+from __future__ import annotations
+
 from dovetail.evaluation.calibration import Calibration, reliability_diagram
 from dovetail.evaluation.comparison import Report, compare_systems, holm
 from dovetail.evaluation.curve import Curve, precision_recall_curve

@@ -1,5 +1,7 @@
 """Do links with probability 0.8 turn out right 80 per cent of the time?"""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Precision against recall as the threshold on link probabilities falls."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

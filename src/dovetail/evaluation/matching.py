@@ -1,5 +1,7 @@
 """Links beside gold links: which of them are sure, which possible, and how many a pair."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

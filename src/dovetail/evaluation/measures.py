@@ -1,5 +1,7 @@
 """What links look like, beside how right they are: shape, agreement, fertility, dictionary, rare words."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -5,6 +5,8 @@ function takes an array (..., 4) and returns an array (...).  Where a denominato
 without links precision is 1, without sure links recall is 1, without either AER is 0.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

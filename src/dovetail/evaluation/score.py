@@ -1,5 +1,7 @@
 """Scores of an alignment against gold links: counts a pair first, everything else from them."""
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

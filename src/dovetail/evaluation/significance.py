@@ -1,5 +1,7 @@
 """How far chance could move a score: bootstrap intervals and paired tests, all made from counts a pair."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

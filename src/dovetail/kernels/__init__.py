@@ -4,6 +4,8 @@ One room per algorithm; `records` has what several rooms pass to their kernels. 
 in `_numba`, which is imported with numba itself when the first kernel is called: a run without any imports neither.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from threading import Lock

@@ -1,5 +1,7 @@
 """DeNero and Macherey's (2011) decoder: dual decomposition over cells, and a combination where it does not converge."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

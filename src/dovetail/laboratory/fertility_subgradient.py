@@ -1,5 +1,7 @@
 """The best alignment with fertility by the 40 subgradient steps of Quirk (2013): `fertility_map(method="subgradient")`."""
 
+from __future__ import annotations
+
 import math
 import time
 

@@ -1,5 +1,7 @@
 """The bidirectional problem as an integer program, for HiGHS: slow, and the referee of the other methods."""
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

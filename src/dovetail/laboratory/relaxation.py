@@ -1,5 +1,7 @@
 """Chang et al.'s (2014) own algorithms: Lagrangian relaxation (sections 3, 4), and constraints put back (sections 5, 6)."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -20,7 +22,11 @@ GREEDY_EVERY = 10
 CONSTRAINTS_AT_A_TIME = 5
 CONSTRAIN_EVERY = 25
 
+MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words a side have all their iterations
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
+PRINTED_ENTRIES = (
+    2_000  # the same as printed, where steps from 0 leave more ties: a chart of 20,000 took a minute on a pair
+)
 # misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
 LIVELY = 20
 
@@ -42,9 +48,14 @@ def solve_with_constraints(problem: Problem, budget: Budget) -> BidirectionalMap
 
 
 def solve_as_printed(problem: Problem, budget: Budget) -> BidirectionalMap:
-    """The paper's CONS to the letter: multipliers from 0, and steps that go on shrinking when constraints are put back."""
+    """The paper's CONS to the letter: multipliers from 0, and steps that go on shrinking when constraints are put back.
+
+    Without a budget very long pairs get fewer iterations, by their moves: the paper has none over 60 words.
+    """
     search = _Relaxation(problem, from_zero=True)
-    iterations = budget.iterations or 2 * ITERATIONS
+    I, J = len(problem.theta), len(problem.omega)
+    affordable = max(2, int(MOVES / (search.lattice.live.shape[2] * I * J * (I + J))))
+    iterations = budget.iterations or min(2 * ITERATIONS, affordable)
     search.descend(budget, iterations - iterations // 2, pruning=True)
     search.descend(budget, iterations // 2, pruning=True, constrained=True)
     return search.result()
@@ -91,6 +102,7 @@ class _Relaxation:
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
         self.lively = ITERATIONS if from_zero else LIVELY
+        self.entries = PRINTED_ENTRIES if from_zero else ENTRIES
         self.prices = kernels.ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
         self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
@@ -157,7 +169,7 @@ class _Relaxation:
         null_rho = prices.rho[0].copy()
         kernels.fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
         relaxed = Relaxed(problem, self.multipliers, lattice, null_rho, prices, self.own)
-        entries = new_entries(len(choice.x) + len(self.y) - 1, ENTRIES)
+        entries = new_entries(len(choice.x) + len(self.y) - 1, self.entries)
         return constrained_best(relaxed, entries, self.ceiling, path, choice)
 
     def put_back(self) -> None:

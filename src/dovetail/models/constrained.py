@@ -233,5 +233,7 @@ def _described(settings: dict[str, Any]) -> dict[str, Any]:
                 f"the model was trained with the constraint {entry['name']!r}, which nobody has registered",
                 remedy="Register its class with dovetail.constraints.register(name, description) before loading.",
             )
+        if any(isinstance(entry["values"].get(side), str) for side in ("source", "target")):
+            raise InputError(f"the model's constraint {entry['name']} names a file")  # which a stranger may have chosen
         made.append(make_constraint(entry["name"], entry["values"]))
     return {"constraints": tuple(made), "projection": Projection(**settings["projection"])}

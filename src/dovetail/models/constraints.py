@@ -5,6 +5,8 @@ cover everything the kernels need: a bound on the expected links of each word, e
 weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint`.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,6 +36,9 @@ class Constraint(Protocol):
     name: ClassVar[str]
     precision: ClassVar[float] = 0.005
     slack: ClassVar[float] = 0.0
+
+    def check(self, bitext: Bitext) -> None:
+        """InputError if it is about another text than this one, which is to be learned from."""
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         """The constraint for this text."""

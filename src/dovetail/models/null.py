@@ -4,6 +4,8 @@ NULL keeps the position (Och and Ney 2003, section 2.2): what follows depends on
 parameter is p0; which words it yields is the lexicon's business (`Lexicon.nulls`).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

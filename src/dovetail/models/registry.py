@@ -1,5 +1,7 @@
 """Models by name; each is imported when it is asked for."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from dovetail.registry import Registry

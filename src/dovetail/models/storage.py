@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
@@ -33,6 +33,7 @@ ABOUT = "model.json"
 PARAMETERS = "parameters.safetensors"
 WORDS = ("source.json", "target.json")
 OLD = ".old"  # ends the name of a model that makes way for a new one
+LEARNED = "learned."  # how the names of a learned decoder's arrays begin
 
 
 def check_place(path: str | PathLike[str]) -> Path:
@@ -63,11 +64,20 @@ def _written(path: str | PathLike[str]) -> Iterator[None]:
 
 
 def save_model(
-    path: str | PathLike[str], model: Model, source: Vocabulary, target: Vocabulary, about: Mapping[str, Any]
+    path: str | PathLike[str],
+    model: Model,
+    source: Vocabulary,
+    target: Vocabulary,
+    about: Mapping[str, Any],
+    learned: Mapping[str, np.ndarray] | None = None,
 ) -> None:
-    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there."""
+    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there.
+
+    `learned` are the arrays of a decoder that was learned on top of the model.
+    """
     place = check_place(path)
     arrays = {**model.lexicon.arrays(), **model.arrays()}
+    arrays |= {LEARNED + name: values for name, values in (learned or {}).items()}
     files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
     for name, vocabulary in zip(WORDS, (source, target), strict=True):
         words = {"words": vocabulary.words, "counts": vocabulary.counts.tolist()}
@@ -113,7 +123,17 @@ def _put_in_place(beside: Path, place: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary, dict[str, Any]]:
+class Saved(NamedTuple):
+    """What a model directory holds; `learned` are the arrays of a learned decoder, if it has one."""
+
+    model: Model
+    source: Vocabulary
+    target: Vocabulary
+    about: dict[str, Any]
+    learned: dict[str, np.ndarray]
+
+
+def load_model(path: str | PathLike[str]) -> Saved:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
     place = Path(path)
     if not os.fspath(path) or not place.is_dir() or not os.path.lexists(place / ABOUT):
@@ -145,7 +165,9 @@ def load_model(path: str | PathLike[str]) -> tuple[Model, Vocabulary, Vocabulary
         source, target = (_vocabulary(name, contents[name]) for name in WORDS)
         kind = models[about["model"]]
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
-        return kind.from_arrays(lexicon, arrays, _settings(about, arrays)), source, target, about
+        model = kind.from_arrays(lexicon, arrays, _settings(about, arrays))
+        learned = {name.removeprefix(LEARNED): a for name, a in arrays.items() if name.startswith(LEARNED)}
+        return Saved(model, source, target, about, learned)
 
 
 @contextmanager

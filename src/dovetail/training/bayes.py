@@ -1,5 +1,7 @@
 """Bayesian training (Mermer and Saraçlar 2011): chains of collapsed Gibbs sampling, then the mean of their counts."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,5 +1,7 @@
 """Climbing to likelier alignments between sweeps: block moves of all chains (see `kernels.bayes.climb`)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,5 +1,7 @@
 """When to stop: a development set with gold links says whether the last iteration did any good."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

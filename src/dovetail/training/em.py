@@ -1,5 +1,7 @@
 """Expectation-maximisation (Dempster et al. 1977): the only loop of training, whatever is expected and re-estimated."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -94,7 +94,7 @@ def _handed_over(task: Task, leave_one_out: bool) -> tuple[JointHMM, Sequence[Me
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
 
     lexicon = replace(task.start.lexicon(task.shard.slots), smoothing=Smoothing(additive=1e-5))
-    ibm1, engine = IBM1(lexicon, agreement=True), task.engine
+    ibm1, engine = IBM1(lexicon.with_priors(task.priors, task.vocabularies), agreement=True), task.engine
     return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 
 

@@ -1,5 +1,7 @@
 """EM with posterior regularization (Graça et al. 2010, section 3.2): the E-step projects, the M-step stays as it is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

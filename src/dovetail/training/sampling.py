@@ -1,5 +1,7 @@
 """Monte Carlo EM for the fertility models (Zhao and Gildea 2010, section 5): sample every sentence, then re-estimate."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -10,6 +10,8 @@ equation 6) is higher afterwards:
                                               and over f of  Gamma(n(e, f) + alpha) / Gamma(alpha)
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Counts of sampled alignments: links of word types, moves, tokens by their links; and what the sampler needs to know."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

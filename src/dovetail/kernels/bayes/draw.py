@@ -1,5 +1,7 @@
 """One link drawn given its neighbours: what the sampler of training and the one of new text have in common."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

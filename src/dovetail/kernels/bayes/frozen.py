@@ -1,5 +1,7 @@
 """Sampling new text's alignments with all parameters as they are: the HMM with jumps and fertility, by sentence."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Slots of a piece's cells, as one direction sees them."""
 
+from __future__ import annotations
+
 from dovetail.kernels import leaf
 from dovetail.kernels.lexicon.slots import row_of, slot_of
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET

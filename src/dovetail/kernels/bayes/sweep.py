@@ -10,6 +10,8 @@ where n counts links of word types, m tokens of a word type by their number of l
 sampler draws from a power of all this below 1, a cooled one from a power above 1.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

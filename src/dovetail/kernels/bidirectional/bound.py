@@ -8,6 +8,8 @@ is an upper bound on the score of every feasible pair.  `base` is what the event
 once it is dead.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

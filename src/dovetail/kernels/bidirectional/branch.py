@@ -1,5 +1,7 @@
 """Branching of the bidirectional branch and bound: which event to decide, and what it takes with it."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

@@ -18,6 +18,8 @@ earns it most at the moment; a *fine* state is a position with its claims, and s
 rows contradict each other.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

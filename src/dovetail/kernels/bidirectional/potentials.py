@@ -10,6 +10,8 @@ since the NULL at r - 1 left the position where it was.  Everything else is the 
 paper's NULL instead: the state that it starts in, so that p(b | NULL) = p(b | start).
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """What the bidirectional kernels pass to each other."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -4,6 +4,8 @@ An alignment of one direction is kept with its start: `x` (I + 1,), x[0] = 0 the
 `y` (J + 1,) likewise.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Viterbi and max-marginals of the position-keeping HMM over the cells that are still live."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

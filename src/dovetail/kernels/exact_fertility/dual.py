@@ -4,6 +4,8 @@ Quirk (2013), section 2.2: D(price) = max over paths of the chain's score + sum 
 chain scores cell (r, j) with emission - price and row r with price.  For any price, D bounds every alignment's score.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

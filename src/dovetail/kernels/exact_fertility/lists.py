@@ -1,5 +1,7 @@
 """The live cells, listed: exact decoding of the fertility HMM strikes out cell after cell, and looks at the rest only."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

@@ -1,5 +1,7 @@
 """Local search under the fertility HMM: one target word at a time."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

@@ -1,5 +1,7 @@
 """The potentials of one sentence pair, laid out for the fertility decoders."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels.exact_fertility.records import Node, Problem

@@ -1,5 +1,7 @@
 """Strike out the cells and the counts that no alignment better than the best one known can use."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

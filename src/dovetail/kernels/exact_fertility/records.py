@@ -4,6 +4,8 @@ A *cell* is a pair (target position j, row r).  NULL keeps the position, so NULL
 it may be taken from (p = 0: before the first link).
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -3,6 +3,8 @@
 A row is paid price[0, j, r] for cell (r, j).  `best_row` sorts its list of cells, dearest first.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import leaf

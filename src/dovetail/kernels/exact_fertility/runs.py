@@ -11,6 +11,8 @@ The lists' `bond` says how each of a row's cells hangs on the one before it.  NU
 begins a run.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

@@ -1,5 +1,7 @@
 """What an alignment is worth under the fertility HMM, and when a bound proves it best."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

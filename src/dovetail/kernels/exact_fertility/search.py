@@ -4,6 +4,8 @@ A *free* column has more than one live row, the others are decided.  After colum
 beginning is its position and the counts of the rows with free columns on both sides: few, once most cells are dead.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

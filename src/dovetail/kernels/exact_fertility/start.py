@@ -1,5 +1,7 @@
 """Where dual ascent begins: a good alignment, and prices near those that it will ask for."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

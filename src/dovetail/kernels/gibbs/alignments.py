@@ -1,5 +1,7 @@
 """Alignments as one position per token: where chains begin, and what becomes of the one that is chosen."""
 
+from __future__ import annotations
+
 from dovetail.kernels import kernel
 from dovetail.kernels.hmm.best import NULL, best_partner
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE

@@ -1,5 +1,7 @@
 """One piece's translation probabilities as the sampler wants them, one row per word filled up to whole octets; and back."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import leaf

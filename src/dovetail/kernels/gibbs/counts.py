@@ -1,5 +1,7 @@
 """From samples to counts: links of word types, and how many links their tokens have."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

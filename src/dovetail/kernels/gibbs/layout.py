@@ -1,5 +1,7 @@
 """Words that the sampler's parts share on how its arrays are laid out (see `records.Layout`)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import leaf

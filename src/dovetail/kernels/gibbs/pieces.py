@@ -1,5 +1,7 @@
 """Sampling pieces one after another: what `sample.sample` has made room for."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

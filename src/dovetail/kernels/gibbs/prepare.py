@@ -3,6 +3,8 @@
 Plain numpy: in a kernel, making so many arrays would take as long to compile as a sweep.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

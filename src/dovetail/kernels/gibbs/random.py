@@ -5,6 +5,8 @@ A *stream* is a 64-bit key made of (seed, sweep, sentence); number `word` of the
 (streams)^2 (words) / 2^64, which is nothing; numbers of one stream are as good as SplitMix64's own.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

@@ -4,6 +4,8 @@ Arrays for both directions hold forward's entries and then reverse's: entry k of
 its cells begins at d * area + j * padded(I).
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Sampling whole blocks of pieces: probabilities in, estimated posteriors or the sampled links out."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels.gibbs.pieces import sample_pieces

@@ -10,6 +10,8 @@ Both directions of a sentence pair are sampled in turns, word by word: neither w
 processor works on one while the other's sums are on their way.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import leaf

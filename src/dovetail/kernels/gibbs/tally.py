@@ -1,5 +1,7 @@
 """What an alignment is worth, and what it says of jumps."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

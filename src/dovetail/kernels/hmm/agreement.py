@@ -1,5 +1,7 @@
 """Agreement of two directions (Liang, Taskar and Klein 2006): a link counts as far as both believe in it."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The best partner of one word, unless NULL is better: where chains begin, and what is marked of IBM Model 1."""
 
+from __future__ import annotations
+
 from dovetail.kernels import leaf
 
 NULL = -1  # the position of a word without a partner

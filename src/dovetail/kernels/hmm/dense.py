@@ -4,6 +4,8 @@ NULLs keep the position (Och and Ney 2003, section 2.2): what follows a NULL dep
 one number per position, `position[j, i]`, carries both "word j is linked to i" and "word j is NULL, the last link was i".
 """
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 

@@ -1,5 +1,7 @@
 """IBM Model 1: every target word picks its source word on its own, positions count for nothing."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

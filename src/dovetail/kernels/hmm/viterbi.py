@@ -1,5 +1,7 @@
 """Best paths.  Scores are kept as scaled products: one multiplication per candidate, and no logarithms."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Jumps that depend on the word jumped from: transition tables, and counts of moves, ends and fertilities by word."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

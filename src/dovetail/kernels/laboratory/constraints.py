@@ -8,6 +8,8 @@ An *entry* is a state with its counts.  NULLs of the reverse direction come firs
 layer for each row.  An entry whose value and best unconstrained completion do not exceed the ceiling is dropped.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -5,6 +5,8 @@ earns, and the reverse chain pays, for c(i, j) = 1.  A link claims its own cell.
 beside it as well, each for the cost of an off-by-one; with DISAGREEMENT it may leave its own cell out for that cost.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

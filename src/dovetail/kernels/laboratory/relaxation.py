@@ -11,6 +11,8 @@ path is a position j with a setting z of its reverse links: mode z % 3 (y_j = i,
 (z // 3 % 2) and whether y_{j+1} = i (z // 6).  Full agreement has the setting 0 only, adjacency all SETTINGS.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

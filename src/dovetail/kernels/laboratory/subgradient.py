@@ -1,5 +1,7 @@
 """The dual decomposition of Quirk (2013) as the paper has it: plain subgradient steps, rows that use exactly J cells."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

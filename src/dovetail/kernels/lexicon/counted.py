@@ -4,6 +4,8 @@ That is how collapsed inference scores a token, and it cures the rare words that
 around them.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Searching sorted keys."""
 
+from __future__ import annotations
+
 from dovetail.kernels import leaf
 
 

@@ -4,6 +4,8 @@ Ranks are 16 bits wide.  A word with more partners than that has a dense row, on
 is found by its target word's id.
 """
 
+from __future__ import annotations
+
 from dovetail.kernels import leaf
 from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
 

@@ -1,5 +1,7 @@
 """How alike two words are spelled: the longest common subsequence, in bins."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

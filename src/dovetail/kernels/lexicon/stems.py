@@ -1,5 +1,7 @@
 """Stems of words, and slots of stem pairs: what word pairs share when their stems are the same."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

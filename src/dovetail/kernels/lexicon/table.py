@@ -4,6 +4,8 @@ Rows are walked by source word, so a word's entries stay in the cache while all 
 two threads never touch the same entry: the sums need no locks, no copies, and come out the same for any number of them.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

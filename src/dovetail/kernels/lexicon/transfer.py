@@ -1,5 +1,7 @@
 """A trained lexicon for other text: look every co-occurring pair of the new text up in the old rows."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

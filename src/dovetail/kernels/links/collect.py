@@ -1,5 +1,7 @@
 """From posteriors and marks on cells to lists of links."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

@@ -4,6 +4,8 @@ The links of a pair are kept as sorted lists, never as an I x J matrix, so that 
 more memory than its links.
 """
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

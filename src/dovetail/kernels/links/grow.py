@@ -1,5 +1,7 @@
 """Growing: links that touch a link, for words that have none yet, best first."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

@@ -1,5 +1,7 @@
 """Which links of one packed set stand in another."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

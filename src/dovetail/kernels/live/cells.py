@@ -3,6 +3,8 @@
 A cell lives if it holds a notable share of the probability in its column (forward) or in its row (reverse).
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel

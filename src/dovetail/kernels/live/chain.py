@@ -5,6 +5,8 @@ been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm
 the pairs on the lists, not O(I^2 J).
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

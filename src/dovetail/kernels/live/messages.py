@@ -9,6 +9,8 @@ P(k others) is Poisson-binomial.  Counts above K - 1 share the last entry of phi
 next to impossible: they are lumped into one, and all get the same message.
 """
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

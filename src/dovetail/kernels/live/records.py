@@ -1,5 +1,7 @@
 """What the kernels of live cells are told, and what they leave."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

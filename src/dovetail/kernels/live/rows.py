@@ -1,5 +1,7 @@
 """The same as kernels.live.chain by rows of numbers instead of lists: better while most cells are alive."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

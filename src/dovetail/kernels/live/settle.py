@@ -1,5 +1,7 @@
 """What an E-step over live cells leaves for the next one: a count for each, and messages of fertility."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

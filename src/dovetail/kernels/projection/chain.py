@@ -4,6 +4,8 @@ The recursions of kernels.hmm, without counts: those are wanted once, after the 
 from what that pass leaves behind.  `S` counts positions, `T` words; NULLs keep the position.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -5,6 +5,8 @@ posteriors give away; bounds lambda >= 0 kept by projection (Bertsekas 1999); mu
 directions differ; and no chains at all while the HMM's jumps still weigh the same.
 """
 
+from __future__ import annotations
+
 import math
 
 from dovetail.kernels import kernel

@@ -10,6 +10,8 @@ both directions are halves of one distribution (equation 15).
 These are leaves: counting the references to a dual's arrays would cost as much as the arithmetic of a short sentence.
 """
 
+from __future__ import annotations
+
 import math
 from typing import NamedTuple
 

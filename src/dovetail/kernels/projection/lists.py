@@ -1,5 +1,7 @@
 """Which cells of which pieces a constraint on pairs of word classes speaks of."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from dovetail.kernels import kernel, leaf

@@ -4,6 +4,8 @@ For each piece: descent on the dual from the multipliers known so far, and, wher
 under the projected distribution.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Which word types ever stand in the same sentence pair: one slot for each such pair of types, without sorting cells."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Tokens of raw bytes to numbers: cut at ASCII whitespace, one hash table for all that was met."""
 
+from __future__ import annotations
+
 from typing import NamedTuple
 
 import numpy as np

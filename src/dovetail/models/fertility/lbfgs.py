@@ -1,5 +1,7 @@
 """L-BFGS (Nocedal and Wright 2006, algorithms 7.4 and 7.5) for a smooth convex function of many variables."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable
 

@@ -1,5 +1,7 @@
 """The lexicon factor: which word yields which.  What every kind of it can do, and what a prior on it is."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -75,6 +77,9 @@ class Prior(Protocol):
 
 
 lexicon_priors: Registry[type[Prior]] = Registry("lexicon prior")
+lexicon_priors.add_later(
+    "dictionary", "dovetail.models.lexicon.dictionary:DictionaryPrior", "words of a dictionary: `--dictionary` makes it"
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,11 @@ class PriorOptions(Options):
     """Further priors, besides those that a model has of its own."""
 
     priors: str = option("", help="names of further priors on the lexicon, separated by commas")
+    dictionary_weight: float = option(
+        1.0,
+        at_least=0.0,
+        help="links that a dictionary's pair of words is taken as, unless they have other partners, too",
+    )
 
     def chosen(self) -> tuple[Prior, ...]:
         return tuple(lexicon_priors[name.strip()]() for name in self.priors.split(",") if name.strip())

@@ -170,14 +170,6 @@ class TableLexicon(Lexicon):
         )
         return replace(self, table=np.where(known[:, None], primed, self.table).astype(np.float32), nulls=nulls)
 
-    def primed_by_dictionary(self, entries: Sequence[tuple[int, int, float]]) -> TableLexicon:
-        """Raise the entries of (source word, target word, probability) triples that co-occur to that probability."""
-        for e, f, probability in entries:
-            low, high = self.slots.row_start[e], self.slots.row_start[e + 1]
-            slots = low + np.flatnonzero(self.slots.target[low:high] == f)
-            self.table[slots] = np.maximum(self.table[slots], np.float32(probability))
-        return self
-
     def with_priors(self, priors: Sequence[Prior], vocabularies: tuple[Vocabulary, Vocabulary]) -> TableLexicon:
         """Lean on these priors from the next M-step on."""
         counts = all_pseudo_counts(priors, self.slots, vocabularies)

@@ -1,0 +1,148 @@
+"""A learned decoder: trees that judge cells, on top of what a trained model believes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from dovetail.bitext.shards import Block
+from dovetail.decoding.candidates import WIDTHS, describe
+from dovetail.errors import InputError
+from dovetail.kernels.learned import features as feature_kernels
+from dovetail.kernels.learned import trees as tree_kernels
+from dovetail.kernels.learned.features import FEATURES
+from dovetail.kernels.learned.records import Trees, WordFacts
+from dovetail.kernels.records import Workspace
+from dovetail.models.model import Model
+from dovetail.pool import Pool
+
+MEAN = [name for name, _ in FEATURES].index("mean")
+SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
+HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
+MOST_TREES = 1000  # of a stage: more come from no training of ours
+
+
+@dataclass(frozen=True)
+class LearnedDecoder:
+    """One stage of trees or two (the second is told what the first believes around a cell), and what they become.
+
+    log-odds = scale (weight trees' + (1 - weight) model's own) + shift, where `weight` grows with the number of gold pairs.
+    """
+
+    stages: tuple[Trees, ...]
+    weight: float
+    scale: float
+    shift: float
+    common: tuple[list[str], list[str]]  # the commonest words of both sides, which have codes of their own
+    digests: tuple[str, ...]  # of the gold pairs that it learned from
+
+    @property
+    def width(self) -> int:
+        """How many facts of a cell it is told."""
+        return WIDTHS[len(self.stages) - 1]
+
+    def probabilities(
+        self, first: int, last: int, lines: np.ndarray, numbers: np.ndarray, cells: np.ndarray, facts: np.ndarray
+    ) -> np.ndarray:
+        """Of the candidates `cells`, `numbers` per piece of first..last - 1, float32; `facts` are completed in place."""
+        blended = blend(stage_log_odds(self.stages, first, last, lines, numbers, cells, facts), facts, self.weight)
+        return probability_of(self.scale * blended + self.shift).astype(np.float32)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        stages = enumerate(self.stages)
+        return {f"{number}.{name}": array for number, stage in stages for name, array in stage._asdict().items()}
+
+    def about(self) -> dict[str, Any]:
+        """What is no array, for saving."""
+        numbers = {"weight": self.weight, "scale": self.scale, "shift": self.shift}
+        return {**numbers, "common": [list(words) for words in self.common], "gold": list(self.digests)}
+
+    @classmethod
+    def from_saved(cls, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LearnedDecoder:
+        """InputError or LookupError for what no learned decoder saved."""
+        stages = tuple(
+            _checked(Trees(*(arrays[f"{number}.{name}"] for name in Trees._fields)), width)
+            for number, width in enumerate(WIDTHS)
+            if f"{number}.leaf" in arrays
+        )
+        source, target = about["common"]
+        weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
+        if not stages:
+            raise LookupError("no trees")
+        return cls(
+            stages, weight, scale, shift, ([str(w) for w in source], [str(w) for w in target]), tuple(about["gold"])
+        )
+
+
+def _checked(trees: Trees, width: int) -> Trees:
+    """Kernels look neither at sizes nor at the numbers of features: a stranger's model must not make them read elsewhere."""
+    number, nodes = trees.feature.shape
+    kinds = trees.feature.dtype == np.int32 and trees.threshold.dtype == trees.leaf.dtype == np.float32
+    sizes = trees.threshold.shape == (number, nodes) and trees.leaf.shape == (number, nodes + 1)
+    complete = nodes & (nodes + 1) == 0 and 0 < number <= MOST_TREES
+    if not (kinds and sizes and complete and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width):
+        raise InputError("the learned decoder's trees are damaged", remedy="Copy the model again, or learn anew.")
+    return Trees(*(np.ascontiguousarray(array) for array in trees))
+
+
+def stage_log_odds(
+    stages: Sequence[Trees],
+    first: int,
+    last: int,
+    lines: np.ndarray,
+    numbers: np.ndarray,
+    cells: np.ndarray,
+    facts: np.ndarray,
+) -> np.ndarray:
+    """What the last stage says of each candidate; the beliefs that it is told are written to `facts`."""
+    sums = np.empty(len(cells), np.float32)
+    rows = np.arange(len(cells))
+    rows = tree_kernels.log_odds(stages[0], facts, rows, HOPELESS, GIVEN_UP, sums)
+    if len(stages) > 1:
+        belief = probability_of(sums).astype(np.float32)
+        feature_kernels.describe_beliefs(first, last, lines, numbers, cells, belief, len(FEATURES), facts)
+        tree_kernels.log_odds(stages[1], facts, rows, HOPELESS, GIVEN_UP, sums)
+    return sums
+
+
+def blend(log_odds: np.ndarray, facts: np.ndarray, weight: float) -> np.ndarray:
+    """Trees' log-odds and the model's own, float64."""
+    own = np.clip(facts[:, MEAN].astype(np.float64), SUREST, 1.0 - SUREST)
+    return weight * log_odds.astype(np.float64) + (1.0 - weight) * np.log(own / (1.0 - own))
+
+
+def probability_of(log_odds: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-log_odds.astype(np.float64)))
+
+
+class Judging:
+    """A model whose posteriors are those that a learned decoder makes of its own; all else is the model's."""
+
+    def __init__(self, model: Model, decoder: LearnedDecoder, facts: WordFacts) -> None:
+        self._model, self._decoder, self._facts = model, decoder, facts
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
+        """As every model's; both directions' are the same."""
+        translations = work.copy()
+        scores = self._model.posteriors(block, work, pool)
+
+        def task(first: int, last: int) -> None:
+            numbers, cells, facts = describe(
+                first, last, block, self._facts, translations, work, len(self._decoder.stages)
+            )
+            judged = self._decoder.probabilities(first, last, block.lines, numbers, cells, facts)
+            feature_kernels.put(first, last, block.lines, cells, judged, work)
+
+        pool.map(task, block.tasks)
+        return scores
+
+
+def judging(model: Model, decoder: LearnedDecoder, facts: WordFacts) -> Model:
+    """The model as decoders see it when a learned decoder stands between."""
+    return cast(Model, Judging(model, decoder, facts))

@@ -1,0 +1,338 @@
+"""Which cells a learned decoder looks at, and what it is told of each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dovetail.kernels import kernel, leaf
+from dovetail.kernels.learned.records import CODE, COUNT, KIND, LENGTH
+from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
+
+LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
+AROUND, ALONG = 1, 2  # cells so near to a link are candidates, whatever the model thinks of them
+LIKELY = np.float32(0.1)  # a best partner below this is none
+NONE = np.float32(99.0)  # an offset from no partner at all
+FARTHEST = np.float32(20.0)  # offsets beyond this are all one
+FLOOR = np.float32(1e-8)  # of translation probabilities, for their logarithms
+
+# The order in which `describe` writes them; groups are for reports.
+FEATURES = (
+    ("forward", "posteriors"),
+    ("reverse", "posteriors"),
+    ("mean", "posteriors"),
+    ("translation forward", "translations"),
+    ("translation reverse", "translations"),
+    ("translation forward, against the column's best", "translations"),
+    ("translation reverse, against the row's best", "translations"),
+    ("against the row's best other", "rank and margin"),
+    ("against the column's best other", "rank and margin"),
+    ("sum of the row's others", "rank and margin"),
+    ("sum of the column's others", "rank and margin"),
+    ("up left", "neighbours"),
+    ("up", "neighbours"),
+    ("up right", "neighbours"),
+    ("left", "neighbours"),
+    ("right", "neighbours"),
+    ("down left", "neighbours"),
+    ("down", "neighbours"),
+    ("down right", "neighbours"),
+    ("two left", "neighbours"),
+    ("two right", "neighbours"),
+    ("two up", "neighbours"),
+    ("two down", "neighbours"),
+    ("offset from the row's best other", "offsets"),
+    ("offset from the column's best other", "offsets"),
+    ("offset from the partner of the source word before", "offsets"),
+    ("offset from the partner of the source word behind", "offsets"),
+    ("offset from the partner of the target word before", "offsets"),
+    ("offset from the partner of the target word behind", "offsets"),
+    ("off the diagonal", "position and lengths"),
+    ("source words", "position and lengths"),
+    ("target words", "position and lengths"),
+    ("source count", "frequencies"),
+    ("target count", "frequencies"),
+    ("source letters", "spelling"),
+    ("target letters", "spelling"),
+    ("source kind", "spelling"),
+    ("target kind", "spelling"),
+    ("same spelling", "spelling"),
+    ("source word", "common words"),
+    ("target word", "common words"),
+    ("source word before", "common words"),
+    ("source word behind", "common words"),
+    ("target word before", "common words"),
+    ("target word behind", "common words"),
+)
+# What a second stage is told besides: the first stage's beliefs.
+BELIEFS = (
+    "own",
+    "against the row's best other",
+    "against the column's best other",
+    "sum of the row's others",
+    "sum of the column's others",
+    "up left",
+    "up",
+    "up right",
+    "left",
+    "right",
+    "down left",
+    "down",
+    "down right",
+    "two left",
+    "two right",
+    "two up",
+    "two down",
+    "offset from the row's best other",
+    "offset from the column's best other",
+)
+
+
+@kernel
+def candidates(first, last, lines, work, least):
+    """Cells with a posterior of at least `least`, and those within one of a link, or two along its row or column.
+
+    Returns how many each piece has, and where they are in the block, by piece in rising order.
+    """
+    forward, reverse = work.forward, work.reverse
+    numbers = np.zeros(last - first, np.int64)
+    largest = 0
+    total = 0
+    for piece in range(first, last):
+        cells = lines[piece, LENGTH_I] * lines[piece, LENGTH_J]
+        largest = max(largest, cells)
+        total += cells
+    wanted = np.empty(largest, np.bool_)
+    found = np.empty(total, np.int64)
+    used = 0
+    for piece in range(first, last):
+        I, J, cell = lines[piece, LENGTH_I], lines[piece, LENGTH_J], lines[piece, CELL]
+        for k in range(I * J):
+            wanted[k] = max(forward[cell + k], reverse[cell + k]) >= least
+        for i in range(I):
+            for j in range(J):
+                here = cell + i * J + j
+                if np.float32(0.5) * (forward[here] + reverse[here]) > LINK:
+                    for a in range(max(i - ALONG, 0), min(i + ALONG + 1, I)):
+                        wanted[a * J + j] = True
+                    for b in range(max(j - ALONG, 0), min(j + ALONG + 1, J)):
+                        wanted[i * J + b] = True
+                    for a in range(max(i - AROUND, 0), min(i + AROUND + 1, I)):
+                        for b in range(max(j - AROUND, 0), min(j + AROUND + 1, J)):
+                            wanted[a * J + b] = True
+        before = used
+        for k in range(I * J):
+            found[used] = cell + k
+            used += wanted[k]
+        numbers[piece - first] = used - before
+    return numbers, found[:used].copy()
+
+
+@leaf
+def at(values, i, j, I, J):
+    """values[i, j] of a flat (I, J), 0 outside."""
+    if i < 0 or j < 0 or i >= I or j >= J:
+        return np.float32(0.0)
+    return values[i * J + j]
+
+
+@leaf
+def offset(position, partner):
+    """How far a position is from a partner's, within bounds."""
+    if partner < 0:
+        return NONE
+    return min(max(np.float32(position - partner), -FARTHEST), FARTHEST)
+
+
+@leaf
+def around(values, i, j, I, J, out):
+    """The twelve cells nearest to one along its row, column and diagonals."""
+    out[0] = at(values, i - 1, j - 1, I, J)
+    out[1] = at(values, i - 1, j, I, J)
+    out[2] = at(values, i - 1, j + 1, I, J)
+    out[3] = at(values, i, j - 1, I, J)
+    out[4] = at(values, i, j + 1, I, J)
+    out[5] = at(values, i + 1, j - 1, I, J)
+    out[6] = at(values, i + 1, j, I, J)
+    out[7] = at(values, i + 1, j + 1, I, J)
+    out[8] = at(values, i, j - 2, I, J)
+    out[9] = at(values, i, j + 2, I, J)
+    out[10] = at(values, i - 2, j, I, J)
+    out[11] = at(values, i + 2, j, I, J)
+
+
+@leaf
+def survey(values, I, J, best, second, partner, other, sums):
+    """Of each row, then each column, of a flat (I, J): best and second-best value, where they are (-1: none), the sum."""
+    for k in range(I + J):
+        best[k] = np.float32(0.0)
+        second[k] = np.float32(0.0)
+        sums[k] = np.float32(0.0)
+        partner[k] = -1
+        other[k] = -1
+    for i in range(I):
+        for j in range(J):
+            value = values[i * J + j]
+            if value > np.float32(0.0):
+                note(i, j, value, best, second, partner, other, sums)
+                note(I + j, i, value, best, second, partner, other, sums)
+
+
+@leaf
+def note(line, place, value, best, second, partner, other, sums):
+    """Take one value of a row or column into account."""
+    sums[line] += value
+    if value > best[line]:
+        second[line] = best[line]
+        other[line] = partner[line]
+        best[line] = value
+        partner[line] = place
+    elif value > second[line]:
+        second[line] = value
+        other[line] = place
+
+
+@leaf
+def rival(line, place, best, second, partner, other):
+    """The best value of a row or column beside the one at `place`, and where it is (-1: none)."""
+    if partner[line] == place:
+        return second[line], other[line]
+    return best[line], partner[line]
+
+
+@leaf
+def likely(line, best, partner):
+    """The partner of a row or column, -1 if it has none to speak of."""
+    if best[line] < LIKELY:
+        return -1
+    return partner[line]
+
+
+@kernel
+def describe(first, last, pieces, facts, translations, work, numbers, cells, found):
+    """What is known of each candidate, in the first len(FEATURES) columns of `found`, float32 (candidates, columns).
+
+    `translations` holds what the workspace `work` held before it held posteriors.
+    """
+    lines, source_ids, target_ids = pieces
+    tallest = 0
+    widest = 0
+    largest = 0
+    for piece in range(first, last):
+        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
+        tallest, widest, largest = max(tallest, I), max(widest, J), max(largest, I * J)
+    mean = np.empty(largest, np.float32)
+    best = np.empty(tallest + widest, np.float32)
+    second = np.empty(tallest + widest, np.float32)
+    sums = np.empty(tallest + widest, np.float32)
+    partner = np.empty(tallest + widest, np.int64)
+    other = np.empty(tallest + widest, np.int64)
+    top = np.empty(tallest + widest, np.float32)
+    done = 0
+    for piece in range(first, last):
+        line = lines[piece]
+        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+        for k in range(I * J):
+            mean[k] = np.float32(0.5) * (work.forward[cell + k] + work.reverse[cell + k])
+        survey(mean, I, J, best, second, partner, other, sums)
+        for k in range(I + J):
+            top[k] = FLOOR
+        for i in range(I):
+            for j in range(J):
+                top[i] = max(top[i], translations.reverse[cell + i * J + j])
+                top[I + j] = max(top[I + j], translations.forward[cell + i * J + j])
+        for k in range(done, done + numbers[piece - first]):
+            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            here = mean[i * J + j]
+            row = found[k]
+            source, target = source_ids[line[SOURCE] + i], target_ids[line[TARGET] + j]
+            row[0] = work.forward[cells[k]]
+            row[1] = work.reverse[cells[k]]
+            row[2] = here
+            to_target = max(translations.forward[cells[k]], FLOOR)
+            to_source = max(translations.reverse[cells[k]], FLOOR)
+            row[3] = np.log(to_target)
+            row[4] = np.log(to_source)
+            row[5] = np.log(to_target / top[I + j])
+            row[6] = np.log(to_source / top[i])
+            in_row, at_row = rival(i, j, best, second, partner, other)
+            in_column, at_column = rival(I + j, i, best, second, partner, other)
+            row[7] = here - in_row
+            row[8] = here - in_column
+            row[9] = sums[i] - here
+            row[10] = sums[I + j] - here
+            around(mean, i, j, I, J, row[11:23])
+            row[23] = offset(j, at_row)
+            row[24] = offset(i, at_column)
+            row[25] = offset(j, likely(i - 1, best, partner)) if i > 0 else NONE
+            row[26] = offset(j, likely(i + 1, best, partner)) if i + 1 < I else NONE
+            row[27] = offset(i, likely(I + j - 1, best, partner)) if j > 0 else NONE
+            row[28] = offset(i, likely(I + j + 1, best, partner)) if j + 1 < J else NONE
+            row[29] = np.float32(i / I - j / J)
+            row[30] = I
+            row[31] = J
+            row[32] = facts.source[source, COUNT]
+            row[33] = facts.target[target, COUNT]
+            row[34] = facts.source[source, LENGTH]
+            row[35] = facts.target[target, LENGTH]
+            row[36] = facts.source[source, KIND]
+            row[37] = facts.target[target, KIND]
+            row[38] = np.float32(facts.twin[source] == target)
+            row[39] = facts.source[source, CODE]
+            row[40] = facts.target[target, CODE]
+            row[41] = facts.source[source_ids[line[SOURCE] + i - 1], CODE] if i > 0 else np.float32(-1.0)
+            row[42] = facts.source[source_ids[line[SOURCE] + i + 1], CODE] if i + 1 < I else np.float32(-1.0)
+            row[43] = facts.target[target_ids[line[TARGET] + j - 1], CODE] if j > 0 else np.float32(-1.0)
+            row[44] = facts.target[target_ids[line[TARGET] + j + 1], CODE] if j + 1 < J else np.float32(-1.0)
+        done += numbers[piece - first]
+
+
+@kernel
+def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
+    """What the first stage believes of each candidate and of those around it: BELIEFS from column `begin` of `found`."""
+    tallest = 0
+    widest = 0
+    largest = 0
+    for piece in range(first, last):
+        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
+        tallest, widest, largest = max(tallest, I), max(widest, J), max(largest, I * J)
+    values = np.empty(largest, np.float32)
+    best = np.empty(tallest + widest, np.float32)
+    second = np.empty(tallest + widest, np.float32)
+    sums = np.empty(tallest + widest, np.float32)
+    partner = np.empty(tallest + widest, np.int64)
+    other = np.empty(tallest + widest, np.int64)
+    done = 0
+    for piece in range(first, last):
+        I, J, cell = lines[piece, LENGTH_I], lines[piece, LENGTH_J], lines[piece, CELL]
+        for k in range(I * J):
+            values[k] = np.float32(0.0)
+        for k in range(done, done + numbers[piece - first]):
+            values[cells[k] - cell] = belief[k]
+        survey(values, I, J, best, second, partner, other, sums)
+        for k in range(done, done + numbers[piece - first]):
+            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            row = found[k, begin:]
+            in_row, at_row = rival(i, j, best, second, partner, other)
+            in_column, at_column = rival(I + j, i, best, second, partner, other)
+            row[0] = belief[k]
+            row[1] = belief[k] - in_row
+            row[2] = belief[k] - in_column
+            row[3] = sums[i] - belief[k]
+            row[4] = sums[I + j] - belief[k]
+            around(values, i, j, I, J, row[5:17])
+            row[17] = offset(j, at_row)
+            row[18] = offset(i, at_column)
+        done += numbers[piece - first]
+
+
+@kernel
+def put(first, last, lines, cells, values, work):
+    """Candidates' values become both directions' posteriors; all other cells of pieces first..last - 1 get zero."""
+    for piece in range(first, last):
+        line = lines[piece]
+        for cell in range(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J]):
+            work.forward[cell] = np.float32(0.0)
+            work.reverse[cell] = np.float32(0.0)
+    for k in range(len(cells)):
+        work.forward[cells[k]] = values[k]
+        work.reverse[cells[k]] = values[k]
