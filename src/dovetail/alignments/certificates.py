@@ -6,23 +6,44 @@ import numpy as np
 
 from dovetail.alignments.alignments import Alignments
 
-
-def certificate_summary(alignments: Alignments, seconds: float) -> str | None:
-    """One line about what an exact decoder proved, and in what time; None where it was another decoder."""
-    if "certified" not in alignments.details or not len(alignments):
-        return None
-    certified = np.asarray(alignments.details["certified"], bool)
-    gap = np.asarray(alignments.details["bound"])[~certified] - np.asarray(alignments.details["score"])[~certified]
-    gap = gap[np.isfinite(gap)]  # where every pair is forbidden there is no score
-    rest = f", mean gap of the rest {gap.mean():.3g}" if len(gap) else ""
-    work = f"; {_work(alignments)}" if "pruned" in alignments.details else ""
-    proved = f"{certified.mean():.2%} proved optimal ({certified.sum():,} of {len(certified):,})"
-    return f"{proved}{rest}{work}; {seconds:.1f} s"
+WORK = ("iterations", "constraints", "pruned")
 
 
-def _work(alignments: Alignments) -> str:
-    """What the bidirectional decoder did for it, pair by pair on average."""
-    iterations, constraints, pruned = (
-        np.mean(alignments.details[name]) for name in ("iterations", "constraints", "pruned")
-    )
-    return f"a pair: {iterations:.1f} iterations, {constraints:.2f} constraints, {pruned:.0%} of the lattice pruned"
+class Certificates:
+    """What an exact decoder proved, added up over the parts of a text."""
+
+    def __init__(self) -> None:
+        self.pairs = 0
+        self.certified = 0
+        self.gaps = 0
+        self.gap = 0.0
+        self.work: dict[str, float] = {}
+
+    def add(self, alignments: Alignments) -> None:
+        """Nothing happens where it was another decoder."""
+        details = alignments.details
+        if "certified" not in details:
+            return
+        certified = np.asarray(details["certified"], bool)
+        gap = np.asarray(details["bound"])[~certified] - np.asarray(details["score"])[~certified]
+        gap = gap[np.isfinite(gap)]  # where every pair is forbidden there is no score
+        self.pairs += len(certified)
+        self.certified += int(certified.sum())
+        self.gaps += len(gap)
+        self.gap += float(gap.sum())
+        for name in WORK if "pruned" in details else ():
+            self.work[name] = self.work.get(name, 0.0) + float(np.sum(details[name]))
+
+    def summary(self, seconds: float) -> str | None:
+        """One line, with the time that it took; None where nothing was to be proved."""
+        if not self.pairs:
+            return None
+        rest = f", mean gap of the rest {self.gap / self.gaps:.3g}" if self.gaps else ""
+        work = f"; {self._work()}" if self.work else ""
+        proved = f"{self.certified / self.pairs:.2%} proved optimal ({self.certified:,} of {self.pairs:,})"
+        return f"{proved}{rest}{work}; {seconds:.1f} s"
+
+    def _work(self) -> str:
+        """What the bidirectional decoder did for it, pair by pair on average."""
+        iterations, constraints, pruned = (self.work[name] / self.pairs for name in WORK)
+        return f"a pair: {iterations:.1f} iterations, {constraints:.2f} constraints, {pruned:.0%} of the lattice pruned"

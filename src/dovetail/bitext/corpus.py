@@ -258,6 +258,14 @@ class Bitext:
         return cls(packers[0].side(), packers[1].side(), options)
 
     @classmethod
+    def from_lines(cls, blocks: Iterable[tuple[int, bytes]], *, options: TextOptions, keep_text: bool = True) -> Bitext:
+        """From blocks of whole lines, (0, the source's) and (1, the target's), which are cut at whitespace."""
+        packers = [_LinePacker(options, FileLines(options) if keep_text else None) for _ in range(2)]
+        for side, lines in blocks:
+            packers[side].add_lines(lines)
+        return cls(packers[0].side(), packers[1].side(), options)
+
+    @classmethod
     def from_dataset(
         cls,
         dataset: Iterable[Mapping[str, Any]],
@@ -347,10 +355,7 @@ def read_bitext(
     options = TextOptions(tokenizer, Normaliser(lower, form))
     tokenizer_pair(tokenizer)
     if target is not None and format in (None, "lines") and tokenizer == "whitespace":
-        packers = [_LinePacker(options, FileLines(options) if keep_text else None) for _ in range(2)]
-        for side, lines in read_in_step(source, target, encoding_errors):
-            packers[side].add_lines(lines)
-        return Bitext(packers[0].side(), packers[1].side(), options)
+        return Bitext.from_lines(read_in_step(source, target, encoding_errors), options=options, keep_text=keep_text)
     pairs = read_pairs(
         source,
         target,

@@ -218,9 +218,8 @@ def _pairs_of(lines: Iterable[str], split: Callable[[str], Pair | None], lacking
 def _read_tabs(request: Request) -> Iterator[Pair]:
     lines = request.source_lines()
     if request.columns is None:
-        first = list(islice(lines, LOOK_AT))
-        _refuse_identifiers(first, request.source)
-        return _pairs_of(chain(first, lines), _split_tab, "tab between source and target", request.source)
+        lines = _without_identifiers(lines, request.source)
+        return _pairs_of(lines, _split_tab, "tab between source and target", request.source)
     source, target = request.columns
 
     def split(line: str) -> Pair | None:
@@ -233,6 +232,16 @@ def _read_tabs(request: Request) -> Iterator[Pair]:
 def _split_tab(line: str) -> Pair | None:
     columns = line.split("\t", 2)
     return (columns[0], columns[1]) if len(columns) > 1 else None
+
+
+def _without_identifiers(lines: Iterator[str], path: StrPath) -> Iterator[str]:
+    """The lines, which are looked at as they pass: a pipe may not bring the next one soon."""
+    first = []
+    for line in islice(lines, LOOK_AT):
+        first.append(line)
+        yield line
+    _refuse_identifiers(first, path)
+    yield from lines
 
 
 def _refuse_identifiers(lines: list[str], path: StrPath) -> None:

@@ -24,6 +24,9 @@ from dovetail.errors import InputError
 
 if TYPE_CHECKING:
     from dovetail.aligner import Aligner
+    from dovetail.bitext.corpus import Bitext
+    from dovetail.cli.links_out import LinksOut
+    from dovetail.training.monitor import Callback
 
 FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
 
@@ -128,11 +131,9 @@ def align(source: str, target: str | None, **values: Any) -> None:
     are.  Writes exactly one line of links per pair, such as `0-0 1-2` (source-target, counted from 0).
     """
     from dovetail.aligner import Aligner
-    from dovetail.alignments.certificates import certificate_summary
-    from dovetail.alignments.formats import alignment_formats, write_alignments
+    from dovetail.alignments.formats import alignment_formats
     from dovetail.bitext.corpus import read_bitext
-    from dovetail.bitext.hints import hints
-    from dovetail.bitext.text import atomic_writer
+    from dovetail.cli.links_out import links_out
     from dovetail.cli.progress import progress_bars, say
     from dovetail.kernels.compiled import worked_seconds
     from dovetail.models.storage import check_place
@@ -169,49 +170,81 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
-    with atomic_writer(values["output"]) as handle:
-        with progress_bars(quiet) as callback:
-            bitext = read_bitext(source, target, keep_text=keep_text, **options)
+    settings = {"on_whitespace": values["on_whitespace"], "tokens_prefix": values["write_tokens"]}
+    streamed = bool(values["load"]) and not values["favour"]
+    unsaved = None
+    with links_out(values["output"], format_, **settings) as out:
+        # Links that stream into the terminal and bars would write over each other.
+        with progress_bars(quiet or (streamed and values["output"] == "-" and sys.stdout.isatty())) as callback:
             say_compiling(quiet)
-            if not values["load"]:
-                for hint in hints(bitext, (source, target or source)):
-                    say(hint, quiet)
-                if len(bitext) < FEW_PAIRS:
-                    say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
-                dictionary = _dictionary(values["dictionary"], options) if values["dictionary"] else None
-                development = _development(values, len(bitext)) if values["development_gold"] else None
-                aligner.fit(
-                    bitext,
-                    callback,
-                    warm_start=values["warm_start"],
-                    dictionary=dictionary,
-                    constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
-                    development=development,
-                )
-                if aligner.tuned is not None:
-                    threshold, grow, aer = aligner.tuned
-                    say(
-                        f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})",
-                        quiet,
-                    )
-            if values["favour"]:
-                say(f"--threshold {aligner.favour(values['favour'], bitext):.4g} favours {values['favour']}", quiet)
-            unsaved = _save(aligner, values["save"]) if values["save"] else None
-            began = worked_seconds()
-            result, text = aligner.align(bitext, callback), bitext.text
-            seconds = worked_seconds() - began
-        if values["on_whitespace"]:
-            from dovetail.alignments.whitespace import on_whitespace_tokens
-
-            result, text = on_whitespace_tokens(result, bitext)
-        if values["write_tokens"]:
-            _write_tokens(values["write_tokens"], len(result), text)
-        write_alignments(handle, result, format_, text)
-    say(f"{number_of(len(result), 'pair')}, {number_of(len(result.source), 'link')}", quiet)
-    if summary := certificate_summary(result, seconds):
+            if streamed:
+                seconds = _align_stream(aligner, out, source, target, callback, keep_text=keep_text, **options)
+            else:
+                bitext = read_bitext(source, target, keep_text=keep_text, **options)  # all of it is looked at first
+                if not values["load"]:
+                    _fit(aligner, bitext, (source, target or source), values, options, callback)
+                if values["favour"]:
+                    say(f"--threshold {aligner.favour(values['favour'], bitext):.4g} favours {values['favour']}", quiet)
+                unsaved = _save(aligner, values["save"]) if values["save"] else None
+                began = worked_seconds()
+                result = aligner.align(bitext, callback)
+                seconds = worked_seconds() - began
+        if not streamed:
+            out.write(result, bitext)
+    say(f"{number_of(out.pairs, 'pair')}, {number_of(out.links, 'link')}", quiet)
+    if summary := out.certificates.summary(seconds):
         say(summary, quiet)
     if unsaved is not None:
         raise unsaved
+
+
+def _fit(
+    aligner: Aligner,
+    bitext: Bitext,
+    paths: tuple[str, str],
+    values: dict[str, Any],
+    options: dict[str, Any],
+    callback: Callback | None,
+) -> None:
+    """Learn from the text, and say what there is to say about it."""
+    from dovetail.bitext.hints import hints
+    from dovetail.cli.progress import say
+
+    quiet = values["quiet"]
+    for hint in hints(bitext, paths):
+        say(hint, quiet)
+    if len(bitext) < FEW_PAIRS:
+        say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
+    aligner.fit(
+        bitext,
+        callback,
+        warm_start=values["warm_start"],
+        dictionary=_dictionary(values["dictionary"], options) if values["dictionary"] else None,
+        constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
+        development=_development(values, len(bitext)) if values["development_gold"] else None,
+    )
+    if aligner.tuned is not None:
+        threshold, grow, aer = aligner.tuned
+        say(f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})", quiet)
+
+
+def _align_stream(
+    aligner: Aligner, out: LinksOut, source: str, target: str | None, callback: Callback | None, **options: Any
+) -> float:
+    """Align a text as it comes, part by part; the seconds that aligning took."""
+    from dovetail.bitext.stream import stream_bitext
+    from dovetail.kernels.compiled import worked_seconds
+    from dovetail.training.monitor import Progress
+
+    seconds = 0.0
+    for part in stream_bitext(source, target, **options):
+        began = worked_seconds()
+        result = aligner.align(part)
+        seconds += worked_seconds() - began
+        out.write(result, part)
+        if callback is not None:  # nobody knows how many pairs are still to come
+            callback(Progress("align", out.pairs, out.pairs, "pairs", 0, 1, None, seconds))
+    return seconds
 
 
 def _check_names(values: dict[str, Any]) -> None:
@@ -234,15 +267,6 @@ def _save(aligner: Aligner, place: str) -> InputError | None:
         told = f"{error.problem}; the links are written all the same"
         return InputError(told, path=error.path, remedy=error.remedy)
     return None
-
-
-def _write_tokens(prefix: str, pairs: int, text: Any) -> None:
-    from dovetail.bitext.text import atomic_writer
-
-    for side, sentences in (("source", text.source), ("target", text.target)):
-        with atomic_writer(f"{prefix}.{side}") as handle:
-            for line, spans in map(sentences, range(pairs)):
-                handle.write(" ".join(line[start:end] for start, end in spans) + "\n")
 
 
 def number_of(count: int, thing: str) -> str:

@@ -1,0 +1,141 @@
+"""A bitext of any length, part by part as it comes: what a saved model aligns while the text is still being written.
+
+A part is what has been read while the one before was worked on, and at least what comes within a moment: a pipe that is
+filled line by line gives parts of a line or two at once, a file gives parts of the full size.  Whoever works on parts must
+not let their sizes matter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from itertools import chain
+from os import PathLike
+from threading import Condition, Thread
+from typing import Any, Generic, TypeVar
+
+from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.normalise import Normaliser
+from dovetail.bitext.numbering import LineBuffer
+from dovetail.bitext.readers import read_in_step, read_pairs
+
+T = TypeVar("T")
+
+PART_PAIRS = 1 << 14  # enough that a part's own costs do not count; two of them are in memory
+MOMENT = 0.05  # seconds that a part may wait to become larger
+
+
+def stream_bitext(
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None = None,
+    *,
+    lower: bool = False,
+    form: str | None = None,
+    tokenizer: str = "whitespace",
+    keep_text: bool = True,
+    **reading: Any,
+) -> Iterator[Bitext]:
+    """As `read_bitext`, in parts that know the number of their first pair; memory does not grow with the text.
+
+    What is wrong with the text is raised when all pairs before it have been given.
+    """
+    options = TextOptions(tokenizer, Normaliser(lower, form))
+    parts: Iterator[Bitext]
+    if target is not None and reading.get("format") in (None, "lines") and tokenizer == "whitespace":
+        errors = reading.get("encoding_errors", "strict")
+        parts = (
+            Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
+            for blocks in read_ahead(lambda: _in_step(source, target, errors), PART_PAIRS, _lines)
+        )
+    else:
+        parts = (
+            Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+            for pairs in read_ahead(lambda: read_pairs(source, target, **reading), PART_PAIRS)
+        )
+    first = 0
+    for part in parts:
+        part.first = first
+        first += len(part)
+        yield part
+
+
+def _in_step(source: str | PathLike[str], target: str | PathLike[str], errors: str) -> Iterator[tuple[bytes, bytes]]:
+    """Whole lines of two files, as many of one as of the other."""
+    waiting = LineBuffer(), LineBuffer()
+    for side, lines in read_in_step(source, target, errors):
+        waiting[side].extend(lines)
+        while ready := min(PART_PAIRS, *map(len, waiting)):
+            yield waiting[0].take(ready), waiting[1].take(ready)
+
+
+def _lines(block: tuple[bytes, bytes]) -> int:
+    return block[0].count(b"\n") or 1  # the last line may lack its end
+
+
+def read_ahead(
+    items: Callable[[], Iterator[T]], most: int, size: Callable[[T], int] = lambda item: 1
+) -> Iterator[list[T]]:
+    """The items in lists, read in a thread of its own; an exception comes behind the items before it.
+
+    A list ends with the item that brings the sum of its sizes to `most`.
+    """
+    reader = _Reader(items, most, size)
+    reader.start()
+    try:
+        while part := reader.take():
+            yield part
+    finally:
+        reader.stop()
+
+
+class _Reader(Thread, Generic[T]):
+    """Reads until items of the size `most` wait.  As a daemon, since nothing can wake it from a pipe that brings nothing."""
+
+    def __init__(self, items: Callable[[], Iterator[T]], most: int, size: Callable[[T], int]) -> None:
+        super().__init__(name="dovetail-reader", daemon=True)
+        self._items = items
+        self._most = most
+        self._size = size
+        self._waiting: list[T] = []
+        self._sum = 0  # of their sizes
+        self._ended = False
+        self._stopped = False
+        self._problem: BaseException | None = None
+        self._changed = Condition()
+
+    def run(self) -> None:
+        # Held as long as this thread may stand in a read: an interpreter that ends would close it, and wait for ever.
+        standard_input = sys.stdin
+        try:
+            for item in self._items():
+                with self._changed:
+                    self._changed.wait_for(lambda: self._stopped or self._sum < self._most)
+                    if self._stopped:
+                        return
+                    self._waiting.append(item)
+                    self._sum += self._size(item)
+                    if len(self._waiting) == 1 or self._sum >= self._most:
+                        self._changed.notify()
+        except BaseException as problem:  # raised again by `take`, in the thread that can tell it
+            self._problem = problem
+        finally:
+            del standard_input
+            with self._changed:
+                self._ended = True
+                self._changed.notify()
+
+    def take(self) -> list[T]:
+        """What waits, after a moment's patience; nothing at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            self._changed.wait_for(lambda: self._sum >= self._most or self._ended, MOMENT)
+            taken, self._waiting, self._sum = self._waiting, [], 0
+            self._changed.notify()
+        if not taken and self._problem is not None:
+            raise self._problem
+        return taken
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopped = True
+            self._changed.notify()
