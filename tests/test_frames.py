@@ -50,7 +50,7 @@ def test_frames_have_the_records_columns():
 
 def test_a_missing_package_is_named_with_its_remedy(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InputError, match="pandas is not installed. Install it: python -m pip install pandas"):
+    with pytest.raises(InputError, match=r"pandas is not installed. Install it: python -m pip install pandas"):
         LINKS.to_pandas()
 
 
