@@ -646,7 +646,7 @@ def test_an_interrupted_training_leaves_no_output(tmp_path, number, status, exis
         [*COMMAND, "align", *sides, "-o", output],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # shells ignore it in the background
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # shells ignore some in the background
     )
     while set(os.listdir(tmp_path)) == before:  # until it has opened its hidden file
         assert process.poll() is None, process.stderr.read()
