@@ -9,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 
 from dovetail import Aligner, Bitext, InputError, Limit, PairConstraint, TokenPairs
-from dovetail.bitext.conllu import read_conllu
 from dovetail.cli import dovetail
 from dovetail.models.constraints import read_constraints
 
@@ -167,8 +166,8 @@ def test_features_of_another_text_are_refused():
 
 def test_a_line_that_is_no_token_is_named(tmp_path):
     (tmp_path / "bad.conllu").write_text("1\thouse\thouse\tNOUN\n\n")
-    with pytest.raises(InputError, match=r"bad\.conllu, line 1: not a token of CoNLL-U"):
-        read_conllu(tmp_path / "bad.conllu")
+    with pytest.raises(InputError, match=r"bad\.conllu, line 1: 4 columns, not the 10 of CoNLL-U"):
+        TokenPairs(str(tmp_path / "bad.conllu"), [], [], at_most=1.0)
     (tmp_path / "rules.json").write_text(
         json.dumps(
             [{"name": "tokens", "source": str(tmp_path / "bad.conllu"), "target": [], "pairs": [], "at_most": 1}]

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, TextOptions
+from dovetail.bitext import conllu
 from dovetail.cli import dovetail
 from dovetail.errors import InputError
-from dovetail.uses import conllu
 from dovetail.uses.annotation import read_annotated, spans_of, tags_of
 from dovetail.uses.carrying import (
     LENT,

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from dovetail.bitext.conllu import Token, read_conllu
+from dovetail.bitext import conllu
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard
+from dovetail.bitext.text import read_lines
 from dovetail.errors import InputError
 from dovetail.models.bindings import Binding
 from dovetail.models.constraint_values import check_number, checked_pairs
@@ -122,16 +123,19 @@ def _words(sentence: Sentence) -> tuple[str, ...]:
 
 def _sentences(side: str, given: Any, feature: str) -> tuple[tuple[tuple[str, str], ...], ...]:
     if isinstance(given, str):
-        return tuple(
-            tuple((token.form, _feature(token, sentence, feature)) for token in sentence)
-            for sentence in read_conllu(given)
-        )
+        read = conllu.read_conllu(read_lines(given), given)
+        return tuple(tuple(zip(sentence.forms, _features(sentence, feature), strict=True)) for sentence in read)
     if not isinstance(given, Sequence):
         raise InputError(f"{side} is {given!r}", remedy="It is a file of CoNLL-U, or a list with a list for each pair.")
     return tuple(checked_pairs(f"{side}, sentence {n}", sentence) for n, sentence in enumerate(given, 1))
 
 
-def _feature(token: Token, sentence: Sequence[Token], feature: str) -> str:
+def _features(sentence: conllu.Sentence, feature: str) -> list[str]:
     if feature == "head":
-        return sentence[token.head].upos if 0 <= token.head < len(sentence) else "root"
-    return str(getattr(token, feature))
+        tags = [
+            *(row[conllu.UPOS] for row in sentence.words),
+            "root",
+        ]  # the last for ROOT, and for a word without a head
+        return [tags[-1 if head is None else head] for head in sentence.heads]
+    column = conllu.DEPREL if feature == "deprel" else conllu.COLUMNS[feature]
+    return [row[column] for row in sentence.words]

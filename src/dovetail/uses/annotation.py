@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from dovetail.bitext import conllu
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.text import StrPath, display_name, read_lines
 from dovetail.errors import InputError
 from dovetail.registry import Registry
-from dovetail.uses import conllu
 from dovetail.uses.carrying import LENT, CarriedSpan, Head, Label, Span
 
 LABEL = "label"  # the only kind of label that columns have

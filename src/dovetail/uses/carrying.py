@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from dovetail.uses.conllu import ROOT
+from dovetail.bitext.conllu import ROOT
 
 Weighted = Mapping[tuple[int, int], float]  # the probability of each link (i, j)
 
