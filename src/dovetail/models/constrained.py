@@ -6,6 +6,7 @@ before it can project, since constraints speak of words.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, TypeVar
 
@@ -123,9 +124,9 @@ class Constrained(IBM1):
         """Without the text it was bound to."""
         return replace(self, bound=None)
 
+    @abstractmethod
     def unconstrained(self) -> IBM1:
         """The same parameters, without projection."""
-        raise NotImplementedError
 
     def expect(
         self, shard: Shard, memory: Multipliers | None, pool: Pool, worked: Worked

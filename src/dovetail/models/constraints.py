@@ -8,6 +8,7 @@ weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint
 from __future__ import annotations
 
 import json
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
@@ -253,9 +254,9 @@ class PairConstraint(Constraint):
 
     name: ClassVar[str] = "pair constraint"
 
+    @abstractmethod
     def limits(self, source: list[str], target: list[str], number: int) -> Iterable[Limit]:
         """The limits of one pair, given its words (normalised, as the vocabularies have them) and its number."""
-        raise NotImplementedError
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         bounds: list[tuple[int, float]] = []
