@@ -22,7 +22,7 @@ GREEDY_EVERY = 10
 CONSTRAINTS_AT_A_TIME = 5
 CONSTRAIN_EVERY = 25
 
-MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words a side have all their iterations
+MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words per side have all their iterations
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
 PRINTED_ENTRIES = (
     2_000  # the same as printed, where steps from 0 leave more ties: a chart of 20,000 took a minute on a pair

@@ -128,7 +128,7 @@ def phrase_table(
     memory: int = MEMORY,
     folder: str | PathLike[str] | None = None,
 ) -> Iterator[Phrase]:
-    """Every phrase pair of at most `longest` words a side, sorted as the lines of a Moses table are.
+    """Every phrase pair of at most `longest` words per side, sorted as the lines of a Moses table are.
 
     `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
     sorting, the rest is in a new folder within `folder`, which goes in the end.
