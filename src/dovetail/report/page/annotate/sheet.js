@@ -38,7 +38,7 @@ export class SheetOfCells {
     const head = element("tr", {}, element("td", { class: "corner" }), ...pair.target.map((word, j) => label(word, "col", { "data-j": j })));
     const rows = pair.source.map((word, i) => {
       const cells = pair.target.map((_, j) => this.cell(i, j));
-      return element("tr", {}, label(word, "row", { "data-i": i, dir: "auto" }), ...cells);
+      return element("tr", {}, label(word, "row", { "data-i": i }), ...cells);
     });
     const table = element("table", { class: "sheet", role: "grid", dir: direction, "aria-label": `${I} source words in rows, ${J} target words in columns` }, element("thead", {}, head), element("tbody", {}, ...rows));
     this.frame.dir = direction;
