@@ -211,10 +211,11 @@ COMMANDS_OF_A_MODEL = {
 }
 WITHOUT_A_MODEL = {
     "serve",
+    "annotate",
     "demo",
     "completion",
     "warm",
-}  # a server, the demo's own training, a shell's business, compiling
+}  # servers, the demo's own training, a shell's business, compiling
 
 
 def test_every_command_is_named_here():

@@ -35,6 +35,7 @@ COMMANDS = {
     "remap": "Tell links in other tokens of the same text: words, pieces, and back.",
     "score": "How well the sentences of each pair translate each other.",
     "tags": "Move inline markup from a source text to its plain translation.",
+    "annotate": "Make gold links by hand, on a local web page.",
     "learn": "Learn from a few gold pairs how their annotators link.",
     "pick": "Say which pairs to annotate: those that would teach a model most.",
     "fertilities": "Show how many links each word of a trained model takes.",

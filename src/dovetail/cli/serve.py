@@ -61,10 +61,8 @@ def serve(
     Programs POST {"source": ..., "target": ...} to /align, many pairs to /batch; /docs describes it, and
     `dovetail.Client` does it from Python.  Ctrl-C and SIGTERM end it when what was asked is answered.
     """
-    import socket
-
     try:
-        from dovetail.serve.app import LOOPBACK, live_app
+        from dovetail.serve.app import live_app
         from dovetail.serve.limits import Limits
         from dovetail.serve.server import run
     except ImportError as error:
@@ -73,6 +71,7 @@ def serve(
             remedy="Install what it needs: python -m pip install fastapi jinja2 uvicorn.",
         ) from error
     from dovetail.cli.align import say_compiling
+    from dovetail.cli.listening import own_names, own_socket
     from dovetail.cli.progress import say
     from dovetail.cli.view import load_models
 
@@ -80,17 +79,11 @@ def serve(
     say_compiling(quiet)
     for aligner in aligners.values():  # compiles or reads what is compiled: the first request is as fast as the others
         aligner.align_pair(["a"], ["b"])
-    local = host in LOOPBACK or host.startswith("127.")
     limits = Limits(max_bytes, max_words, max_seconds, max_pairs, max_waiting)
-    app = live_app(aligners, limits, (*LOOPBACK, host) if local else ())
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.create_server((host, port), family=family)
-    except (OSError, OverflowError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError(f"cannot listen on {host}, port {port}: {reason}", remedy="Choose another --port.") from error
-    shown = f"[{host}]" if ":" in host else host
-    click.echo(f"http://{shown}:{listener.getsockname()[1]}/")
-    if not local:
-        say("Anybody who can reach this machine can use it: there is no password.", quiet)
-    run(app, listener, limits, quiet=quiet)
+    names = own_names(host)
+    app = live_app(aligners, limits, names)
+    with own_socket(host, port) as (listener, address):
+        click.echo(address)
+        if not names:
+            say("Anybody who can reach this machine can use it: there is no password.", quiet)
+        run(app, listener, limits, quiet=quiet)

@@ -20,6 +20,7 @@ from dovetail.report.systems import System
 DRAWING = ("words.js", "links.js", "matrix.js", "panels.js")
 VIEW = ("data.js", "scores.js", "finder.js", *DRAWING, "list.js", "charts.js", "summary.js", "view.js")
 LIVE = (*DRAWING, "live.js")
+ANNOTATE = ("words.js", "annotate/saving.js", "annotate/sheet.js", "annotate/threads.js", "annotate/annotate.js")
 
 
 def view_page(
@@ -43,6 +44,14 @@ def live_page(models: Sequence[str]) -> str:
     return _render("live.html", LIVE, title="Dovetail", data=to_json({"models": list(models)}), connect="'self'")
 
 
+def annotate_page(title: str, *, who: str, suggests: bool, gold: str, identity: str) -> str:
+    """The page of `dovetail annotate`, which asks its own server for one pair at a time."""
+    title = title.encode("utf-8", "replace").decode("utf-8")
+    data = to_json({"who": who, "suggests": suggests, "gold": gold, "identity": identity})
+    styles = ("page.css", "annotate/annotate.css")
+    return _render("annotate/annotate.html", ANNOTATE, styles, title=title, data=data, connect="'self'")
+
+
 def docs_page(description: Mapping[str, Any]) -> str:
     """An OpenAPI description, as a page to read."""
     return _render("docs.html", (), title="Dovetail for programs", api=description)
@@ -53,12 +62,19 @@ def error_page(status: int, problem: str, remedy: str) -> str:
     return _render("error.html", (), title=f"{status}: {problem}", status=status, problem=problem, remedy=remedy)
 
 
-def _render(template: str, modules: Sequence[str], *, connect: str = "'none'", **values: Any) -> str:
+def _render(
+    template: str,
+    modules: Sequence[str],
+    styles: Sequence[str] = ("page.css",),
+    *,
+    connect: str = "'none'",
+    **values: Any,
+) -> str:
     try:
         from jinja2 import Environment
     except ImportError as error:
         raise InputError("pages need the package jinja2", remedy="Install it: python -m pip install jinja2.") from error
-    style, program = _read("page.css"), _program(modules)
+    style, program = "".join(map(_read, styles)), _program(modules)
     policy = (
         f"default-src 'none'; script-src '{_digest(program)}'; style-src '{_digest(style)}'; connect-src {connect}; "
         "base-uri 'none'; form-action 'none'"
