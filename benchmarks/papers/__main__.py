@@ -11,8 +11,8 @@ from types import ModuleType
 
 from commits import working_tree
 from dovetail.errors import InputError
-from papers import chang, graca, mermer, quirk, zhao
-from papers.shown import write
+from papers import chang, claims, graca, mermer, quirk, zhao
+from papers.shown import Section, rows_of, write
 from papers.store import Cell, Store
 from papers.trial import Job, open_trial
 
@@ -37,9 +37,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
     about = f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
-    write([section for module in modules for section in module.sections(store, texts)], store, about, options.out)
+    sections = [section for module in PAPERS.values() for section in _sections(module, store)]
+    write(sections, store, about, options.out)
+    for table in claims.tables(store):
+        name = table.title.split()[0].lower().replace("ç", "c")
+        (options.out / f"claims-{name}.md").write_text(f"{about}\n\n{rows_of(table)}\n", "utf-8")
     print(options.out / "index.html")
     return 0
+
+
+def _sections(module: ModuleType, store: Store) -> list[Section]:
+    """Of all texts that were ever measured, not only of those that were asked for this time."""
+    texts = store.texts(module.PAPER)
+    return module.sections(store, texts) if texts else []
 
 
 def run(store: Store, jobs: Sequence[Job], name: str, size: int, commit: str, options: argparse.Namespace) -> None:
