@@ -69,6 +69,12 @@ def test_a_finished_cell_is_not_computed_again_and_every_number_can_be_traced(da
     assert "<td class=paper>52,500</td>" in first["index.html"].decode()
 
 
+def test_a_job_can_be_left_out(data, tmp_path):
+    out = tmp_path / "out"
+    assert main(arguments(data, out, "--paper", "mermer", "--only", "EM-5", "--skip", "EM-5")) == 0
+    assert not (out / "cells.jsonl").exists()
+
+
 def test_a_bad_line_of_the_store_is_named(tmp_path):
     (tmp_path / "cells.jsonl").write_text('{"paper": 1}\n')
     with pytest.raises(InputError, match=r"cells\.jsonl, line 1"):

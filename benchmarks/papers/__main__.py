@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commit = working_tree()
         for name, size in texts:
             jobs = [job for module in modules for job in module.JOBS if options.only in (None, job.name)]
+            jobs = [job for job in jobs if job.name not in options.skip]
             run(store, jobs, name, size, commit, options)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
@@ -78,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", action="append", type=int, metavar="N", help="training pairs (several times)")
     parser.add_argument("--paper", action="append", choices=PAPERS, help="only this paper (several times)")
     parser.add_argument("--only", metavar="SYSTEM", help="only the job of this name")
+    parser.add_argument("--skip", action="append", default=[], metavar="SYSTEM", help="not the job of this name")
     parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="of what samples")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
