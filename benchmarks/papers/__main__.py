@@ -11,8 +11,8 @@ from types import ModuleType
 
 from commits import working_tree
 from dovetail.errors import InputError
-from papers import chang, graca, mermer, quirk, zhao
-from papers.shown import write
+from papers import chang, claims, graca, mermer, quirk, zhao
+from papers.shown import Section, rows_of, write
 from papers.store import Cell, Store
 from papers.trial import Job, open_trial
 
@@ -31,15 +31,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         commit = working_tree()
         for name, size in texts:
             jobs = [job for module in modules for job in module.JOBS if options.only in (None, job.name)]
+            jobs = [job for job in jobs if job.name not in options.skip]
             run(store, jobs, name, size, commit, options)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2
     commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
     about = f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
-    write([section for module in modules for section in module.sections(store, texts)], store, about, options.out)
+    sections = [section for module in PAPERS.values() for section in _sections(module, store)]
+    write(sections, store, about, options.out)
+    for table in claims.tables(store):
+        name = table.title.split()[0].lower().replace("ç", "c")
+        (options.out / f"claims-{name}.md").write_text(f"{about}\n\n{rows_of(table)}\n", "utf-8")
     print(options.out / "index.html")
     return 0
+
+
+def _sections(module: ModuleType, store: Store) -> list[Section]:
+    """Of all texts that were ever measured, not only of those that were asked for this time."""
+    texts = store.texts(module.PAPER)
+    return module.sections(store, texts) if texts else []
 
 
 def run(store: Store, jobs: Sequence[Job], name: str, size: int, commit: str, options: argparse.Namespace) -> None:
@@ -68,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", action="append", type=int, metavar="N", help="training pairs (several times)")
     parser.add_argument("--paper", action="append", choices=PAPERS, help="only this paper (several times)")
     parser.add_argument("--only", metavar="SYSTEM", help="only the job of this name")
+    parser.add_argument("--skip", action="append", default=[], metavar="SYSTEM", help="not the job of this name")
     parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="of what samples")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
