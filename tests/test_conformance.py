@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dovetail import Aligner, Bitext, InputError, read_gold, write_alignments
+from dovetail import Aligner, Bitext, InputError, TextSource, read_gold, write_alignments
 from dovetail.alignments.combine import combiners
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import Threshold, decoders
@@ -137,6 +137,7 @@ def test_every_word_has_a_fertility(trained, model):
 CALLED = {
     "fit": "test_a_bitext",
     "align": "test_every_pair_gets_one_alignment_with_links_in_bounds",
+    "align_stream": "test_a_text_in_files_is_aligned_as_at_once",
     "align_pair": "test_a_pair_alone_is_aligned_as_within_its_text",
     "posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
     "directional_posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
@@ -287,6 +288,14 @@ def test_a_text_in_chunks_is_aligned_as_at_once(trained, monkeypatch):
     at_once = as_bytes(trained.align(copy))
     monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 7)
     assert as_bytes(trained.align(copy)) == at_once
+
+
+def test_a_text_in_files_is_aligned_as_at_once(trained, tmp_path):
+    for side, name in enumerate(("x.en", "x.fr")):
+        lines = (" ".join(TRAINING.tokens(n)[side]) for n in range(len(TRAINING)))
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    ((_, alignments),) = trained.align_stream(TextSource(tmp_path / "x.en", tmp_path / "x.fr"))
+    assert as_bytes(alignments) == as_bytes(trained.align(TRAINING))
 
 
 def test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text(trained, model, tmp_path):

@@ -13,6 +13,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from dovetail.bitext.paths import files_of_sides
 from dovetail.bitext.text import (
     MAGIC,
     StrPath,
@@ -77,10 +78,21 @@ def read_pairs(
     that is not empty.  Either path may be `-`, standard input.  An empty side is an empty string.  The
     languages choose among those of a translation memory; other formats do not need them.  `columns` are those of source and
     target in a file of columns between tabs, counted from 1; without it they are the first two, unless the first seems to
-    hold identifiers, which is refused.
+    hold identifiers, which is refused.  A name may be a pattern such as `part-*.en`: its files are read one after the other.
     """
-    request = Request(source, target, encoding_errors, source_language, target_language, columns)
-    paths = [os.fspath(path) for path in (source, target) if path is not None]
+    requests = [
+        Request(*paths, encoding_errors, source_language, target_language, columns)
+        for paths in files_of_sides(source, target)
+    ]
+    if len(requests) == 1:
+        return _read_files(requests[0], format)  # what is wrong with the request is told at once
+    return chain.from_iterable(_read_files(request, format) for request in requests)
+
+
+def _read_files(request: Request, format: str | None) -> Iterator[Pair]:
+    """The pairs of one file, or of two."""
+    source = request.source
+    paths = [os.fspath(path) for path in (source, request.target) if path is not None]
     _check_standard_input(*paths)
     if format is None:
         format, request = _recognised(request)
@@ -97,7 +109,7 @@ def read_pairs(
             path=display_name(paths[1]),
             remedy="Name one file, or leave the format out.",
         )
-    if columns is not None and format != "tsv":
+    if request.columns is not None and format != "tsv":
         raise InputError(
             f"--columns is for text between tabs, and this is in the format {format}",
             path=display_name(source),
@@ -159,6 +171,12 @@ def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "stric
     Whatever is wrong is what `read_pairs` finds wrong.  The file that is behind comes next: two pipes that are filled
     line by line never wait for each other.
     """
+    for paths in files_of_sides(source, target):
+        assert paths[1] is not None
+        yield from _two_files_in_step(paths[0], paths[1], encoding_errors)
+
+
+def _two_files_in_step(source: StrPath, target: StrPath, encoding_errors: str) -> Iterator[tuple[int, bytes]]:
     paths = source, target
     _check_standard_input(os.fspath(source), os.fspath(target))
     blocks = [read_blocks(path, encoding_errors) for path in paths]
