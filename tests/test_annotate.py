@@ -553,10 +553,17 @@ def test_strange_web_pages_cannot_change_anything(web, gold):
     assert "access-control-allow-origin" not in page.headers
 
 
-def test_large_requests_and_long_pairs_are_refused(text, gold, opened):
-    web = Web(annotate_app(sheet_of(text), opened(gold), limits=Limits(request_bytes=200, words=2)))
+def test_large_requests_are_refused(text, gold, opened):
+    web = Web(annotate_app(sheet_of(text), opened(gold), limits=Limits(request_bytes=200)))
     assert web("/save", {**GOOD, "who": "a" * 300}).status_code == 413
-    assert web("/pairs/13").status_code == 413
+
+
+def test_about_very_long_pairs_no_model_is_asked(text, gold, opened, aligner):
+    web = Web(annotate_app(sheet_of(text, aligner=aligner), opened(gold), limits=Limits(words=14)))
+    long, short = (web(f"/pairs/{n}").json() for n in (13, 1))
+    assert long["source"] == lines_of("en")[12].split()
+    assert long["links"] == ""
+    assert short["links"] != ""
 
 
 def test_addresses_that_are_not_there(web):

@@ -278,6 +278,17 @@ def test_everything_can_be_done_with_keys_alone(annotating):
         assert wanted in stops
 
 
+def test_one_may_be_faster_than_the_disk(annotating):
+    page = annotating()
+    page.page.evaluate("""() => { for (const n of [0, 1, 2]) {
+        const cell = document.querySelector(`td[data-i="${n}"][data-j="${n}"]`);
+        cell.dispatchEvent(new KeyboardEvent("keydown", { key: " ", bubbles: true }));
+    } document.getElementById("finish").click(); }""")
+    page.shows(2)
+    assert page.editor.drafts[1].states == ("", "0-0", "0-0 1-1", "0-0 1-1 2-2")
+    assert page.editor.gold.read_text() == "1\t0-0 1-1 2-2\n"
+
+
 def test_finished_pairs_are_counted_and_only_a_range_is_offered(annotating):
     page = annotating(address="#pairs=2-3")
     page.shows(2)

@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from dovetail import __version__
 from dovetail.annotate import schema
 from dovetail.annotate.drafts import Draft, Drafts, Outdated, canonical, fits
-from dovetail.annotate.sheet import Range, Sheet
+from dovetail.annotate.sheet import Range, Sheet, Suggestion
 from dovetail.errors import InputError
 from dovetail.report.page import annotate_page
 from dovetail.serve.app import LOOPBACK
@@ -97,12 +97,11 @@ def annotate_app(
     @app.get("/pairs/{pair}", response_model=schema.Pair)
     async def show(request: Request, pair: int) -> Response:
         known(pair)
-        if sum(sheet.lengths(pair)) > 2 * limits.words:
-            raise Problem(413, f"pair {pair:,} has more than {2 * limits.words:,} words", "Annotate shorter pairs.")
 
         def work(deadline: Deadline) -> bytes:
             source, target = sheet.words(pair)
-            said = sheet.suggestion(pair)
+            short = max(len(source), len(target)) <= limits.words
+            said = sheet.suggestion(pair) if short else Suggestion()
             state = _state(pair, drafts[pair] or Draft((said.links,)))
             words = {"source": source, "target": target}
             return to_json({**state, **words, "suggested": said.links, "cells": said.cells})

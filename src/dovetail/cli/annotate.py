@@ -53,7 +53,13 @@ class NumberRange(click.ParamType):
     help="Address to listen on.  The default is reached from this machine only.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option("--max-words", type=click.IntRange(1), default=400, show_default=True, help="Longest sentence shown.")
+@click.option(
+    "--max-words",
+    type=click.IntRange(1),
+    default=400,
+    show_default=True,
+    help="Longest sentence that a model is asked about.",
+)
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.")
 @click.option("--quiet", is_flag=True, help="Print the address only.")
 @text_options

@@ -253,7 +253,7 @@ part("number").addEventListener("keydown", (event) => event.key === "Enter" && p
 part("range").addEventListener("change", () => setRange(part("range").value));
 part("who").addEventListener("change", () => {
   try {
-    localStorage.setItem("dovetail-annotate-who", part("who").value.trim());
+    localStorage.setItem(`dovetail-annotate-who-${facts.identity}`, part("who").value.trim());
   } catch {
     // then it is asked for again next time
   }
@@ -297,7 +297,11 @@ function legend() {
 async function open() {
   legend();
   part("gold").textContent = facts.gold;
-  part("who").value = facts.who || remembered("dovetail-annotate-who") || "";
+  part("who").value = remembered(`dovetail-annotate-who-${facts.identity}`) || facts.who;
+  if (!facts.suggests) {
+    part("doubtful").textContent = "Next open"; // nobody is there to doubt
+    part("doubtful").title = "The next pair that is not finished (d)";
+  }
   const address = new URLSearchParams(location.hash.slice(1));
   if (limitsOf(address.get("pairs") ?? "")) editor.range = part("range").value = address.get("pairs");
   saving.send();

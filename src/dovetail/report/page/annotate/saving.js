@@ -17,6 +17,7 @@ export class Saving {
     this.report = report;
     this.versions = new Map(); // of each pair, as the server last said
     this.waiting = this.recall();
+    this.settled = new Map(); // what to call when a change is saved or given up
     this.busy = false;
     for (const change of this.waiting) if (!this.versions.has(change.pair)) this.versions.set(change.pair, change.version);
   }
@@ -42,10 +43,14 @@ export class Saving {
     return this.waiting.some((change) => change.pair === pair);
   }
 
+  // Settled when the change is saved, or given up.
   add(change) {
-    this.waiting.push({ ...change, version: this.versions.get(change.pair) ?? 0 });
+    const own = { ...change, version: this.versions.get(change.pair) ?? 0 };
+    this.waiting.push(own);
     this.keep();
-    return this.send();
+    const settled = new Promise((done) => this.settled.set(own, done));
+    this.send();
+    return settled;
   }
 
   async send() {
@@ -69,22 +74,26 @@ export class Saving {
     if (status >= 500) throw new Error(answer.error);
     if (ok) {
       this.versions.set(pair, answer.version);
-      this.drop((one) => one === change);
-      this.report({ saved: true, pair, state: answer });
+      this.drop((one) => one === change, () => this.report({ saved: true, pair, state: answer }));
     } else if (status === 409 && change.action === "set" && answer.state.links === change.links) {
       // It was saved before, and only the answer was lost.
       this.versions.set(pair, answer.state.version);
-      this.drop((one) => one === change);
-      this.report({ saved: true, pair });
+      this.drop((one) => one === change, () => this.report({ saved: true, pair }));
     } else {
-      this.drop((one) => one.pair === pair); // the others were made on top of it
       if (status === 409) this.versions.set(pair, answer.state.version);
-      this.report({ conflict: status === 409, refused: answer.error, pair, state: answer.state });
+      // With all others of this pair, which were made on top of it.
+      this.drop((one) => one.pair === pair, () => this.report({ conflict: status === 409, refused: answer.error, pair, state: answer.state }));
     }
   }
 
-  drop(which) {
+  drop(which, report) {
+    const gone = this.waiting.filter(which);
     this.waiting = this.waiting.filter((change) => !which(change));
     this.keep();
+    report();
+    for (const change of gone) {
+      this.settled.get(change)?.();
+      this.settled.delete(change);
+    }
   }
 }
