@@ -19,7 +19,7 @@ import bayes
 import headlines
 from dovetail.errors import InputError
 from papers import chang, claims, graca, mermer, quirk, zhao
-from papers.__main__ import PAPERS, main
+from papers.__main__ import PAPERS, main, missing
 from papers.shown import Figure, Section, Table, drawn, markdown, page
 from papers.store import Cell, Store
 from papers.trial import open_trial
@@ -181,6 +181,17 @@ def test_em_and_the_bayesian_model_break_ties_alike():
         found = {bayes.find_recipe(recipe).with_options(options).decoder for recipe, options in systems.values()}
         assert found == {"mode"}
     assert "mermer2011" in {recipe for recipe, _ in bayes.TABLES.values()}
+
+
+def test_what_is_missing_is_said(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for job in mermer.JOBS:
+        if job.name != "EM-80":
+            store.add(Cell(mermer.PAPER, job.name, "a-b-c", 10, 1, {}, "sig", "abc", 0.1))
+    (table,) = missing(store, ["a-b-c"], [10]).tables
+    said = {row[1]: row[2] for row in table.rows}
+    assert said[zhao.PAPER] == "all"
+    assert said[mermer.PAPER].startswith("EM-80, GS-N (1 of 3 seeds), ")
 
 
 def test_headlines_name_the_best_of_the_papers_systems(tmp_path):
