@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation syntax wheel wheel-test test-versions test-long load clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -33,6 +33,14 @@ same-bytes: $(VENV)/ready-test
 # The papers' tables on our texts, into build/papers; a run that was interrupted goes on.  PAPERS="--size 1000" for less.
 papers: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks.papers --out build/papers $(PAPERS)
+
+# BLEU with each system's links, into build/translation; goes on as `papers` does.  TRANSLATION="--system default" for less.
+translation: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.translation --out build/translation $(TRANSLATION)
+
+# Edges of trees carried over links, into build/syntax.
+syntax: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.syntax --out build/syntax $(SYNTAX)
 
 # Altered models of every recipe must be refused or harmless; `make fuzz CASES=5000 SEED=7` tries more, and others.
 CASES ?= 500

@@ -29,11 +29,12 @@ TUNE, TEST = 200, 500  # sentences
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    names = options.system or [system.name for system in SYSTEMS]
+    known = {system.name: system for system in SYSTEMS}
+    systems = [known[name] for name in dict.fromkeys([BASE, *(options.system or known)])]
     try:
         store = Store.open(options.out / "cells.jsonl")
         for name in options.set or SETS:
-            run(store, [system for system in SYSTEMS if system.name in {BASE, *names}], name, options)
+            run(store, systems, name, options)
         write(store, options.set or SETS, options.size, options.seed, options.out, options.tables or options.out)
     except (InputError, CommandError) as error:
         print(f"translation: {error}", file=sys.stderr)
@@ -96,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", metavar="NAME", help="a set under the data folder (several times)")
     parser.add_argument("--size", type=int, default=20_000, metavar="N", help="training pairs")
     known = [system.name for system in SYSTEMS]
-    parser.add_argument("--system", action="append", choices=known, help="only this one and the base (several times)")
+    parser.add_argument("--system", action="append", choices=known, help="only this and the base, in order")
     parser.add_argument("--tune", type=int, default=TUNE, metavar="N", help="held-out sentences to tune weights on")
     parser.add_argument("--test", type=int, default=TEST, metavar="N", help="held-out sentences to translate")
     parser.add_argument(

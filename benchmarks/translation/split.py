@@ -31,8 +31,8 @@ def split(pairs: Iterable[Pair], train: int, tune: int, test: int) -> Split:
     first = list(islice(whole, train))
     rest = held_out(whole, first)
     parts = Split(first, list(islice(rest, tune)), list(islice(rest, test)))
-    if len(parts.test) < test:
-        found = len(first) + len(parts.tune) + len(parts.test)
+    found = len(first) + len(parts.tune) + len(parts.test)
+    if found < train + tune + test:
         raise InputError(
             f"{found:,} pairs that can be used, not {train + tune + test:,}", remedy="Ask for fewer pairs."
         )
