@@ -17,8 +17,8 @@ from dovetail.report.packing import pack, to_json
 from dovetail.report.systems import System
 
 # Modules in the order of their dependencies: each uses only those before it.
-DRAWING = ("words.js", "links.js", "matrix.js", "panels.js")
-VIEW = ("data.js", "scores.js", "finder.js", *DRAWING, "list.js", "charts.js", "summary.js", "view.js")
+DRAWING = ("words.js", "tabs.js", "links.js", "matrix.js", "panels.js", "dictionary.js")
+VIEW = (*DRAWING, "data.js", "scores.js", "finder.js", "lexicon.js", "list.js", "charts.js", "summary.js", "view.js")
 LIVE = (*DRAWING, "live.js")
 ANNOTATE = ("words.js", "annotate/saving.js", "annotate/sheet.js", "annotate/threads.js", "annotate/annotate.js")
 
@@ -39,9 +39,10 @@ def view_page(
     return _render("view.html", VIEW, title=title, data=to_json(data))
 
 
-def live_page(models: Sequence[str]) -> str:
-    """The page of `dovetail serve`, which asks its own server for alignments."""
-    return _render("live.html", LIVE, title="Dovetail", data=to_json({"models": list(models)}), connect="'self'")
+def live_page(models: Sequence[str], pairs: int | None = None) -> str:
+    """The page of `dovetail serve`, which asks its own server: for alignments, and for the words of a text of `pairs`."""
+    data = to_json({"models": list(models), "pairs": pairs})
+    return _render("live.html", LIVE, title="Dovetail", data=data, connect="'self'")
 
 
 def annotate_page(title: str, *, who: str, suggests: bool, gold: str, identity: str) -> str:
@@ -71,7 +72,7 @@ def _render(
     **values: Any,
 ) -> str:
     try:
-        from jinja2 import Environment
+        from jinja2 import Environment, FunctionLoader
     except ImportError as error:
         raise InputError("pages need the package jinja2", remedy="Install it: python -m pip install jinja2.") from error
     style, program = "".join(map(_read, styles)), _program(modules)
@@ -79,8 +80,8 @@ def _render(
         f"default-src 'none'; script-src '{_digest(program)}'; style-src '{_digest(style)}'; connect-src {connect}; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = Environment(autoescape=True, keep_trailing_newline=True).from_string(_read(template))
-    return page.render(style=style, program=program, policy=policy, **values)
+    pages = Environment(loader=FunctionLoader(_read), autoescape=True, keep_trailing_newline=True)
+    return pages.get_template(template).render(style=style, program=program, policy=policy, **values)
 
 
 def _program(modules: Sequence[str]) -> str:
