@@ -528,7 +528,10 @@ def test_malformed_changes_are_refused_and_change_nothing(web, gold, changes, st
     assert Path(f"{gold}.log").read_text() == ""
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"null", b"\xff", b"[" * 5000])
+SURROGATE = json.dumps({**GOOD, "who": "\ud800"}).encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"null", b"\xff", b"[" * 5000, SURROGATE])
 def test_nonsense_is_refused(web, content):
     answer = web("/save", method="POST", content=content, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
@@ -568,7 +571,18 @@ def test_about_very_long_pairs_no_model_is_asked(text, gold, opened, aligner):
 
 
 def test_addresses_that_are_not_there(web):
-    for path in ("/pairs/41", "/pairs/x", "/go/up", "/docs", "/openapi.json", "/go/next?pair=77", "/progress?first=0"):
+    for path in (
+        "/pairs/41",
+        "/pairs/x",
+        "/go/up",
+        "/docs",
+        "/openapi.json",
+        "/go/next?pair=77",
+        "/progress?first=0",
+        "/pairs/-1",
+        f"/pairs/{10**30}",
+        f"/go/open?pair={10**30}",
+    ):
         assert web(path).status_code in (400, 404), path
     assert "Back to the page" in web("/pairs/41", headers={"accept": "text/html"}).text
 
