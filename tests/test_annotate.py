@@ -384,10 +384,11 @@ def test_open_pairs_come_round_again(text):
 
 def test_the_next_doubtful_pair_is_the_one_that_would_teach_most(text, aligner):
     sheet = sheet_of(text, aligner=aligner)
-    best = aligner.pick(Bitext.from_pairs(zip(lines_of("en"), lines_of("fr"), strict=True)), 2)
-    first, second = (n + 1 for n in best)
+    pairs = list(zip(lines_of("en"), lines_of("fr"), strict=True))
+    first = aligner.pick(Bitext.from_pairs(pairs), 1)[0] + 1
     assert sheet.next_doubtful(None, ALL, lambda _: False) == first
-    assert sheet.next_doubtful(None, ALL, {first}.__contains__) == second
+    second = aligner.pick(Bitext.from_pairs(pairs[: first - 1] + pairs[first:]), 1)[0] + 1
+    assert sheet.next_doubtful(None, ALL, {first}.__contains__) == second + (second >= first)
     assert sheet.next_doubtful(first, (first, first), lambda _: False) == first
     assert sheet_of(text).next_doubtful(3, ALL, {4}.__contains__) == 5, "without a model the next open one"
     assert sheet.next_doubtful(1, ALL, lambda _: True) is None
@@ -527,7 +528,10 @@ def test_malformed_changes_are_refused_and_change_nothing(web, gold, changes, st
     assert Path(f"{gold}.log").read_text() == ""
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"null", b"\xff", b"[" * 5000])
+SURROGATE = json.dumps({**GOOD, "who": "\ud800"}).encode()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"null", b"\xff", b"[" * 5000, SURROGATE])
 def test_nonsense_is_refused(web, content):
     answer = web("/save", method="POST", content=content, headers={"content-type": "application/json"})
     assert answer.status_code in (400, 422)
@@ -567,7 +571,18 @@ def test_about_very_long_pairs_no_model_is_asked(text, gold, opened, aligner):
 
 
 def test_addresses_that_are_not_there(web):
-    for path in ("/pairs/41", "/pairs/x", "/go/up", "/docs", "/openapi.json", "/go/next?pair=77", "/progress?first=0"):
+    for path in (
+        "/pairs/41",
+        "/pairs/x",
+        "/go/up",
+        "/docs",
+        "/openapi.json",
+        "/go/next?pair=77",
+        "/progress?first=0",
+        "/pairs/-1",
+        f"/pairs/{10**30}",
+        f"/go/open?pair={10**30}",
+    ):
         assert web(path).status_code in (400, 404), path
     assert "Back to the page" in web("/pairs/41", headers={"accept": "text/html"}).text
 

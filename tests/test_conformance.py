@@ -16,6 +16,8 @@ from click.testing import CliRunner
 
 from dovetail import Aligner, Bitext, InputError, TextSource, read_gold, write_alignments
 from dovetail.alignments.combine import combiners
+from dovetail.alignments.gold import GoldPair
+from dovetail.annotate.sheet import Sheet
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.models.lexicon.lexicon import PriorOptions
@@ -171,6 +173,17 @@ def test_what_is_made_of_links_and_learned_from_gold(model):
     gold = read_gold(str(DATA / "demo.gold"))[20:40]
     found = aligner.learn(bitext, gold)
     assert aligner.learned_from(bitext).any() == (aligner.learned is not None), found
+
+
+def test_it_suggests_links_to_annotators(model):
+    aligner, bitext = Aligner.load(model), Bitext.from_pairs([*DEMO[20:30], ([], ["seul"])])
+    sheet, found = Sheet(bitext, np.arange(1, 12), range(11), aligner), aligner.align(bitext)
+    for number in range(1, 12):
+        said = sheet.suggestion(number)
+        cells = {(i, j): p for i, j, p in said.cells}
+        assert GoldPair.from_text(said.links).sure == set(found[number - 1].links) <= set(cells)
+        assert all(0 <= p <= 1 + 1e-5 for p in cells.values())
+    assert sheet.next_doubtful(1, (1, None), lambda number: number < 3) in range(3, 12)
 
 
 @pytest.fixture(scope="module")

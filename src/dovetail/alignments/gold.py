@@ -138,6 +138,13 @@ class Gold(Sequence[GoldPair]):
         offsets = np.append(self.offsets, np.full(more, self.offsets[-1]))
         return Gold(offsets, self.source, self.target, self.sure, np.append(self.annotated, np.zeros(more, bool)))
 
+    def kept(self, pairs: np.ndarray) -> Gold:
+        """The pairs that a mask tells, and no others."""
+        counts = np.diff(self.offsets)
+        links = np.repeat(pairs, counts)
+        offsets = np.append(0, np.cumsum(counts[pairs]))
+        return Gold(offsets, self.source[links], self.target[links], self.sure[links], self.annotated[pairs])
+
     def without(self, pairs: np.ndarray) -> Gold:
         """The same as if nobody had annotated some of the pairs, which a mask tells."""
         counts = np.diff(self.offsets)

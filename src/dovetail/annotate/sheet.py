@@ -123,8 +123,10 @@ class Sheet:
         return limits[0], int(self._numbers[-1]) if limits[1] is None else limits[1]
 
     def _find(self, number: int) -> int | None:
+        if not 1 <= number <= self._numbers[-1]:  # asked first: a number may be too large for an array
+            return None
         row = int(np.searchsorted(self._numbers, number))
-        return row if row < len(self) and self._numbers[row] == number else None
+        return row if self._numbers[row] == number else None
 
     def _row(self, number: int) -> int:
         row = self._find(number)

@@ -308,6 +308,15 @@ class Bitext:
             sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
         return Bitext(sides[0], sides[1], self.options, self.first + first)
 
+    def kept(self, pairs: np.ndarray) -> Bitext:
+        """The pairs that a mask tells, sharing vocabularies; without the text."""
+        sides = []
+        for side in (self.source, self.target):
+            ids = side.ids[np.repeat(pairs, side.lengths)]
+            offsets = np.append(0, np.cumsum(side.lengths[pairs], dtype=np.int64))
+            sides.append(Side(ids, offsets, side.vocabulary, None))
+        return Bitext(sides[0], sides[1], self.options)
+
     def __repr__(self) -> str:
         return (
             f"<Bitext: {len(self):,} pairs, {len(self.source.ids):,} source and {len(self.target.ids):,} target tokens, "
