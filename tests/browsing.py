@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
+import pytest
+
 PHONE = {"width": 390, "height": 844}
 TABLET = {"width": 768, "height": 1024}
 DESK = {"width": 1440, "height": 900}
@@ -24,6 +28,16 @@ NASTY = [
     "\ud800",
     "x" * 3000,
 ]
+
+
+def serious(page):
+    """What axe-core, the accessibility checker, finds serious or critical: rule, and where."""
+    package = pytest.importorskip("axe_playwright_python")
+    if not page.evaluate("() => 'axe' in window"):
+        page.evaluate((files(package) / "axe.min.js").read_text("utf-8"))
+    found = page.evaluate("() => axe.run({resultTypes: ['violations']})")
+    grave = [rule for rule in found["violations"] if rule["impact"] in ("serious", "critical")]
+    return [(rule["id"], node["target"], node["failureSummary"]) for rule in grave for node in rule["nodes"]]
 
 
 class Shown:

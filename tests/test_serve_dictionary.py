@@ -9,7 +9,7 @@ from importlib.resources import files
 import jsonschema
 import pytest
 
-from browsing import NASTY, PHONE
+from browsing import DESK, NASTY, PHONE, TABLET, serious
 from dovetail import Aligner, Alignments, Bitext
 from dovetail.serve.app import live_app
 from dovetail.uses import dictionary
@@ -237,3 +237,24 @@ def test_words_of_the_text_are_text(page, served):
         assert page.locator(".hit mark").evaluate_all("all => all.map(m => m.textContent)") == [word, word]
         assert page.locator("#dictionary :is(script, img, b, i, svg[onload])").count() == 0
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
+def test_axe_finds_nothing_serious(page, served, viewport, scheme):
+    page.set_viewport_size(viewport)
+    page.emulate_media(color_scheme=scheme)
+    page.goto(f"{served[0]}#source=the+house&target=la+maison")
+    page.wait_for_selector(".panel")
+    assert serious(page) == [], "align"
+    page.locator("#tab-dictionary").click()
+    page.locator("#word").fill("the")
+    page.wait_for_selector(".choice")
+    assert serious(page) == [], "words that are offered"
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    assert serious(page) == [], "translations and places"
+    page.locator(".to-pair").first.click()
+    page.wait_for_selector("#places .panel")
+    assert serious(page) == [], "a pair"
+    assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]

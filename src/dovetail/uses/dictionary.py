@@ -70,8 +70,9 @@ def beginning_with(index: Index, text: str, most: int = 8) -> list[Word]:
         chosen = np.argsort(-counts, kind="stable")[:most]  # among equals, the order of the alphabet
         same = side.numbers(text, ignore_case=True)
         for number in dict.fromkeys([*same, *numbers[chosen].tolist()]):
-            found.append((number not in same, -_count(side, number), SIDES.index(name), side.word(number)))
-    return [Word(SIDES[side], word, -count) for _, count, side, word in sorted(found)[:most]]
+            place = number not in same, -_count(side, number), SIDES.index(name), int(side.ranks[number])
+            found.append((place, Word(name, side.word(number), -place[1])))
+    return [word for _, word in sorted(found)[:most]]
 
 
 def translations(index: Index, word: str, side: str = "source", most: int = 50) -> Translations | None:

@@ -39,7 +39,7 @@ export function pageLexicon(corpus, system, threshold) {
         if (spelled.startsWith(wanted)) found.push({ word, side: SIDES[s], count: occurrences[s][id], begins: spelled !== wanted });
       }),
     );
-    return found.sort((a, b) => a.begins - b.begins || b.count - a.count || compare(a.word, b.word)).slice(0, WORDS);
+    return found.sort((a, b) => a.begins - b.begins || b.count - a.count || SIDES.indexOf(a.side) - SIDES.indexOf(b.side) || compare(a.word, b.word)).slice(0, WORDS);
   }
 
   function translations(word, side) {
