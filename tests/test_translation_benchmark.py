@@ -69,7 +69,7 @@ def test_a_written_split_is_read_as_the_peers_take_it(tmp_path):
 
 
 @given(st.lists(st.tuples(sentences, sentences, st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)))), min_size=1))
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 def test_a_filtered_table_has_what_the_text_needs_with_the_same_probabilities(tmp_path_factory, drawn):
     place = tmp_path_factory.mktemp("table")
     links = [[(i, j) for i, j in sorted(found) if i < len(s) and j < len(t)] for s, t, found in drawn]
