@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load kills clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -49,6 +49,10 @@ bounds: $(VENV)/ready-test
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
 
+# A run in a work folder, killed at random moments, goes on to the same bytes; four kills are in the test suite.
+kills: $(VENV)/ready-test
+	$(BIN)/python tests/killing.py --kills 20
+
 # One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
 wheel: $(VENV)/ready
 	rm -rf dist
@@ -69,6 +73,7 @@ test-long: same-bytes
 test-long: load
 test-long: fuzz
 test-long: bounds
+test-long: kills
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

@@ -230,7 +230,7 @@ class Aligner:
             self.recipe = self.recipe.with_options(changes)
         return result
 
-    def favour(self, aim: str, bitext: Bitext) -> float:
+    def favour(self, aim: str, bitext: Bitext | TextSource) -> float:
         """Move the threshold, without any gold, to where `aim` is best by the aligner's own probabilities.
 
         `aim` is precision (F0.5), recall (F2), f1 or aer; growing is off then.  The beginning of the bitext is looked at.
@@ -238,7 +238,8 @@ class Aligner:
         from dovetail.learning.favour import CANDIDATE, SAMPLE, check_aim, expected_best
 
         check_aim(aim)
-        candidates = self._candidates(bitext.part(0, min(SAMPLE, len(bitext))), CANDIDATE)
+        last = min(SAMPLE, len(bitext)) if isinstance(bitext, Bitext) else SAMPLE
+        candidates = self._candidates(bitext.part(0, last), CANDIDATE)
         threshold = expected_best(candidates.probability, aim)
         self.recipe = self.recipe.with_options({"threshold": threshold})
         return threshold
