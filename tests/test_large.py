@@ -220,3 +220,24 @@ def test_the_estimate_of_a_sampled_text_does_not_grow_with_it(texts):
     (texts / "long.fr").write_text(8 * (texts / "x.fr").read_text("utf-8"), "utf-8")
     many = required_memory(recipe, facts_of(lesson(TextSource(texts / "long.en", texts / "long.fr"), recipe.options)))
     assert many == pytest.approx(few, rel=0.01)
+
+
+@pytest.mark.parametrize("way", ["small", "large", "streamed", "kept"])
+def test_other_columns_pass_through(texts, expected, tmp_path, way):
+    """Input: a name, the source, a score, the target, and on some lines a note."""
+    rows = [line.split("\t") for line in (texts / "x.tsv").read_text("utf-8").splitlines()]
+    notes = ["\tgood" if n % 9 == 0 else "" for n in range(len(rows))]
+    lines = (f"id{n}\t{a}\t0.{n}\t{b}{notes[n]}\n" for n, (a, b) in enumerate(rows))
+    (tmp_path / "wide.tsv").write_text("".join(lines), "utf-8")
+    arguments = {
+        "small": ("--recipe", "fast"),
+        "large": FAST,
+        "streamed": ("--load", tmp_path / "model"),
+        "kept": (*FAST, "--work", tmp_path / "work"),
+    }[way]
+    if way == "streamed":
+        links(texts, "x.en", "x.fr", *FAST, "--save", tmp_path / "model")
+    plain = expected if way != "small" else links(texts, "x.en", "x.fr", "--recipe", "fast")
+    found = links(texts, tmp_path / "wide.tsv", "--columns", "2,4", *arguments).decode().splitlines()
+    before = [f"id{n}\t0.{n}{note}\t" for n, note in enumerate(notes)]
+    assert found == [first + line for first, line in zip(before, plain.decode().splitlines(), strict=True)]

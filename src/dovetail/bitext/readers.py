@@ -29,6 +29,19 @@ from dovetail.registry import Registry
 
 Pair = tuple[str, str]
 
+
+class Row(tuple[str, str]):
+    """A pair with the other columns of its line, each with the tab behind it."""
+
+    rest: str
+
+    @classmethod
+    def of(cls, fields: list[str], source: int, target: int) -> Row:
+        row = cls((fields[source], fields[target]))
+        row.rest = "".join(f"{field}\t" for n, field in enumerate(fields) if n not in (source, target))
+        return row
+
+
 LOOK_AT = 50  # lines in which identifiers are noticed
 IDENTIFIER = re.compile(r"[^\s]*[0-9][^\s]*")
 
@@ -242,7 +255,7 @@ def _read_tabs(request: Request) -> Iterator[Pair]:
 
     def split(line: str) -> Pair | None:
         fields = line.split("\t")
-        return (fields[source - 1], fields[target - 1]) if len(fields) >= max(source, target) else None
+        return Row.of(fields, source - 1, target - 1) if len(fields) >= max(source, target) else None
 
     return _pairs_of(lines, split, f"column {max(source, target)}", request.source)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from io import StringIO
+from itertools import chain
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from dovetail.alignments.certificates import Certificates
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from dovetail.alignments.alignments import Alignments
     from dovetail.bitext.corpus import Bitext, BitextText
     from dovetail.large.work import LinkJournal, WorkFolder
+
+WITH_COLUMNS = ("pharaoh", "probabilities", "tsv")  # formats whose lines take further columns in front
 
 
 @contextmanager
@@ -98,7 +102,10 @@ class LinksOut:
         if self._tokens:
             assert text is not None
             _write_tokens(self._tokens, len(result), text)
-        write_alignments(cast(TextIO, self._handle), result, self._format, text, self.pairs)
+        if bitext.rest is not None and self._format in WITH_COLUMNS:
+            self._write_behind(bitext.rest, result, text)
+        else:
+            write_alignments(cast(TextIO, self._handle), result, self._format, text, self.pairs)
         if self._awaited:
             self._handle.flush()
         self.pairs += len(result)
@@ -107,6 +114,13 @@ class LinksOut:
         if self._journal is not None:
             about = {"pairs": self.pairs, "links": self.links, "certificates": vars(self.certificates)}
             self._journal.finished(about)
+
+    def _write_behind(self, rest: list[str], result: Alignments, text: BitextText | None) -> None:
+        """Each pair's line behind the columns that its line of the input had besides."""
+        lines = StringIO()
+        write_alignments(lines, result, self._format, text, self.pairs)
+        lines.seek(0)
+        self._handle.writelines(chain.from_iterable(zip(rest, lines, strict=True)))
 
 
 def _write_tokens(handles: Sequence[IO[str]], pairs: int, text: BitextText) -> None:
