@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load kills clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load kills many-texts clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -53,6 +53,10 @@ load: $(VENV)/ready-test
 kills: $(VENV)/ready-test
 	$(BIN)/python tests/killing.py --kills 20
 
+# A thousand small texts in one process; a short share is in the test suite.
+many-texts: $(VENV)/ready-test
+	$(BIN)/python tests/many_texts.py
+
 # One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
 wheel: $(VENV)/ready
 	rm -rf dist
@@ -74,6 +78,7 @@ test-long: load
 test-long: fuzz
 test-long: bounds
 test-long: kills
+test-long: many-texts
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

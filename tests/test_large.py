@@ -11,6 +11,7 @@ import time
 import pytest
 
 import killing
+import many_texts
 from dovetail import Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
@@ -241,3 +242,7 @@ def test_other_columns_pass_through(texts, expected, tmp_path, way):
     found = links(texts, tmp_path / "wide.tsv", "--columns", "2,4", *arguments).decode().splitlines()
     before = [f"id{n}\t0.{n}{note}\t" for n, note in enumerate(notes)]
     assert found == [first + line for first, line in zip(before, plain.decode().splitlines(), strict=True)]
+
+
+def test_many_small_texts_in_one_process_take_neither_more_memory_nor_long():
+    many_texts.check(100)
