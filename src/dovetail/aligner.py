@@ -130,7 +130,7 @@ class Aligner:
             self._start(bitext, warm_start),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
+            (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors),
             watch,
             learned.sampled,
         )
@@ -426,7 +426,7 @@ class Aligner:
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
     def _dictionary_priors(
-        self, bitext: Bitext, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
+        self, learned: Lesson, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
     ) -> tuple[Prior, ...]:
         if dictionary is None:
             return ()
@@ -440,7 +440,8 @@ class Aligner:
             from dovetail.bitext.dictionaries import read_dictionary
 
             dictionary = read_dictionary(dictionary)
-        return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
+        weight = self.recipe.options.of(PriorOptions).dictionary_weight
+        return (DictionaryPrior.of(dictionary, learned.bitext, weight, learned.sampled),)
 
     def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:

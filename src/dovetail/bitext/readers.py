@@ -99,10 +99,10 @@ def read_pairs(
     ]
     if len(requests) == 1:
         return _read_files(requests[0], format)  # what is wrong with the request is told at once
-    return chain.from_iterable(_read_files(request, format) for request in requests)
+    return chain.from_iterable(_read_files(request, format, one_of_many=True) for request in requests)
 
 
-def _read_files(request: Request, format: str | None) -> Iterator[Pair]:
+def _read_files(request: Request, format: str | None, one_of_many: bool = False) -> Iterator[Pair]:
     """The pairs of one file, or of two."""
     source = request.source
     paths = [os.fspath(path) for path in (source, request.target) if path is not None]
@@ -110,6 +110,12 @@ def _read_files(request: Request, format: str | None) -> Iterator[Pair]:
     if format is None:
         format, request = _recognised(request)
     chosen = bitext_formats[format]
+    if one_of_many and format == "tmx" and not (request.source_language and request.target_language):
+        raise InputError(
+            "several translation memories may begin with different languages",
+            path=display_name(source),
+            remedy="Name them: --source-language, --target-language.",
+        )
     if len(paths) < chosen.files:
         raise InputError(
             f"the format {format} needs a source and a target file",

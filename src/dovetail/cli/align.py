@@ -124,7 +124,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
     SOURCE and TARGET are text files with one sentence per line, line n translating line n; or SOURCE alone is a
     tab-separated, ` ||| ` or TMX file.  One of them may be - for standard input; .gz .bz2 .xz .zst are read as they
-    are.  Writes exactly one line of links per pair, such as `0-0 1-2` (source-target, counted from 0).
+    are, and so are all files that match a pattern in quotes, such as 'part-*.en'.  Writes exactly one line of links per
+    pair, such as `0-0 1-2` (source-target, counted from 0).
     """
     from dovetail.aligner import Aligner
     from dovetail.alignments.formats import alignment_formats

@@ -50,8 +50,13 @@ class Run:
     format: str
     keep_text: bool
     values: dict[str, Any]
+    unsaved: InputError | None = None  # what kept the model from being saved
+    whole: Bitext | None = None  # the text, where all of it is in memory
+    pairs: int = 0  # of the text, if somebody counted them
+    seconds: float = 0.0
 
     def all(self) -> None:
+        """From the text to files of links, and a word about them."""
         values = self.values
         quiet, kept = values["quiet"], values["work"] is not None
         if kept:
@@ -62,10 +67,6 @@ class Run:
             self.text = replace(self.text, **self.work.spooled(self.text))
         outputs = one_per_file(self.text.source, self.text.target, values["output"])
         watched = directly and values["output"] == "-" and sys.stdout.isatty()
-        self.unsaved: InputError | None = None
-        self.whole: Bitext | None = None  # the text, where all of it is in memory
-        self.pairs = 0  # of the text, if somebody counted them
-        self.seconds = 0.0
         # Links that stream into the terminal and bars would write over each other.
         with progress_bars(quiet or watched) as callback:
             say_compiling(quiet)
@@ -111,7 +112,9 @@ class Run:
         if about is not None:
             self.aligner = Aligner.load(self.work.model, threads=values["threads"])
             self.pairs = about["pairs"]
-        elif not values["load"]:
+        elif values["load"]:
+            check_budget(self.aligner.recipe, None, values["memory"])
+        else:
             self._learn(callback)
         if values["favour"] and about is None:
             text = self.whole if self.whole is not None else self.text

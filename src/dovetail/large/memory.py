@@ -50,11 +50,14 @@ def required_memory(recipe: Recipe, facts: TextFacts) -> int:
     return PROGRAM + max(learning, ALIGNING)
 
 
-def check_budget(recipe: Recipe, learned: Lesson, budget: int | None) -> None:
-    """InputError, with the smallest budget that would do, if more is needed; without one it is half of what is free."""
-    needed = required_memory(recipe, facts_of(learned))
+def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None) -> None:
+    """InputError, with the smallest budget that would do, if more is needed; without one it is half of what is free.
+
+    Without a lesson, a model that is in memory already aligns a text.
+    """
+    needed = used_memory() + ALIGNING if learned is None else required_memory(recipe, facts_of(learned))
     allowed = free_memory() // 2 if budget is None else budget
-    if allowed is not None and needed > allowed:
+    if needed > allowed:
         whose = "half of what is free" if budget is None else "the budget"
         raise InputError(
             f"the recipe {recipe.name} needs about {_size(needed)} for this text, and {whose} is {_size(allowed)}",
@@ -80,6 +83,15 @@ def free_memory() -> int:
         except (OSError, ValueError):  # no container, or no limit
             continue
     return max(free, 0)
+
+
+def used_memory() -> int:
+    """Bytes that this process has now."""
+    try:
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    except (OSError, StopIteration):
+        return PROGRAM
 
 
 def _available() -> int:
