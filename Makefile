@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation syntax wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation syntax wheel wheel-test test-versions test-long load kills many-texts clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -57,6 +57,14 @@ bounds: $(VENV)/ready-test
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
 
+# A run in a work folder, killed at random moments, goes on to the same bytes; four kills are in the test suite.
+kills: $(VENV)/ready-test
+	$(BIN)/python tests/killing.py --kills 20
+
+# A thousand small texts in one process; a short share is in the test suite.
+many-texts: $(VENV)/ready-test
+	$(BIN)/python tests/many_texts.py
+
 # One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
 wheel: $(VENV)/ready
 	rm -rf dist
@@ -77,6 +85,8 @@ test-long: same-bytes
 test-long: load
 test-long: fuzz
 test-long: bounds
+test-long: kills
+test-long: many-texts
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

@@ -209,3 +209,20 @@ def test_files_behind_addresses_are_read_and_written_as_those_here(suffix):
     with pytest.raises(InputError, match="Check the address"):
         list(read_lines("nosuchprotocol://text/a"))
     store.rm("/text", recursive=True)
+
+
+def test_several_translation_memories_need_their_languages_named(tmp_path):
+    unit = '<tu><tuv xml:lang="en"><seg>a b</seg></tuv><tuv xml:lang="fr"><seg>c</seg></tuv></tu>'
+    for name in ("1.tmx", "2.tmx"):
+        (tmp_path / name).write_text(f"<tmx><body>{unit}</body></tmx>", "utf-8")
+    with pytest.raises(InputError, match=r"several translation memories .* --source-language, --target-language"):
+        read_bitext(tmp_path / "*.tmx")
+    assert len(read_bitext(tmp_path / "*.tmx", source_language="en", target_language="fr")) == 2
+
+
+def test_a_dictionary_speaks_of_words_that_the_sample_lacks(folder):
+    whole = read_bitext(folder / "x.en", folder / "x.fr")
+    aligner = Aligner("fast", **LARGE).fit(whole, dictionary={("rare7", "RARE7"): 1.0, ("w1", "W1"): 1.0})
+    assert aligner.source_vocabulary.id("rare7") == -1
+    (prior,) = aligner.model.lexicon.priors
+    assert "rare7" in prior.sources

@@ -130,7 +130,7 @@ class Aligner:
             self._start(bitext, warm_start),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
+            (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors),
             watch,
             learned.sampled,
         )
@@ -230,7 +230,7 @@ class Aligner:
             self.recipe = self.recipe.with_options(changes)
         return result
 
-    def favour(self, aim: str, bitext: Bitext) -> float:
+    def favour(self, aim: str, bitext: Bitext | TextSource) -> float:
         """Move the threshold, without any gold, to where `aim` is best by the aligner's own probabilities.
 
         `aim` is precision (F0.5), recall (F2), f1 or aer; growing is off then.  The beginning of the bitext is looked at.
@@ -238,7 +238,8 @@ class Aligner:
         from dovetail.learning.favour import CANDIDATE, SAMPLE, check_aim, expected_best
 
         check_aim(aim)
-        candidates = self._candidates(bitext.part(0, min(SAMPLE, len(bitext))), CANDIDATE)
+        last = min(SAMPLE, len(bitext)) if isinstance(bitext, Bitext) else SAMPLE
+        candidates = self._candidates(bitext.part(0, last), CANDIDATE)
         threshold = expected_best(candidates.probability, aim)
         self.recipe = self.recipe.with_options({"threshold": threshold})
         return threshold
@@ -427,7 +428,7 @@ class Aligner:
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
     def _dictionary_priors(
-        self, bitext: Bitext, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
+        self, learned: Lesson, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
     ) -> tuple[Prior, ...]:
         if dictionary is None:
             return ()
@@ -441,7 +442,8 @@ class Aligner:
             from dovetail.bitext.dictionaries import read_dictionary
 
             dictionary = read_dictionary(dictionary)
-        return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
+        weight = self.recipe.options.of(PriorOptions).dictionary_weight
+        return (DictionaryPrior.of(dictionary, learned.bitext, weight, learned.sampled),)
 
     def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:

@@ -21,7 +21,10 @@ def joined(parts: Sequence[Bitext]) -> Bitext:
     """Bitexts, read with the same options, one after the other: what reading them at once would have given."""
     source = _joined([part.source for part in parts])
     target = _joined([part.target for part in parts])
-    return Bitext(source, target, parts[0].options, parts[0].first)
+    bitext = Bitext(source, target, parts[0].options, parts[0].first)
+    if any(part.rest is not None for part in parts):
+        bitext.rest = [rest for part in parts for rest in part.rest or [""] * len(part)]
+    return bitext
 
 
 def _picked(side: Side, numbers: np.ndarray) -> Side:

@@ -29,6 +29,19 @@ from dovetail.registry import Registry
 
 Pair = tuple[str, str]
 
+
+class Row(tuple[str, str]):
+    """A pair with the other columns of its line, each with the tab behind it."""
+
+    rest: str
+
+    @classmethod
+    def of(cls, fields: list[str], source: int, target: int) -> Row:
+        row = cls((fields[source], fields[target]))
+        row.rest = "".join(f"{field}\t" for n, field in enumerate(fields) if n not in (source, target))
+        return row
+
+
 LOOK_AT = 50  # lines in which identifiers are noticed
 IDENTIFIER = re.compile(r"[^\s]*[0-9][^\s]*")
 
@@ -86,10 +99,10 @@ def read_pairs(
     ]
     if len(requests) == 1:
         return _read_files(requests[0], format)  # what is wrong with the request is told at once
-    return chain.from_iterable(_read_files(request, format) for request in requests)
+    return chain.from_iterable(_read_files(request, format, one_of_many=True) for request in requests)
 
 
-def _read_files(request: Request, format: str | None) -> Iterator[Pair]:
+def _read_files(request: Request, format: str | None, one_of_many: bool = False) -> Iterator[Pair]:
     """The pairs of one file, or of two."""
     source = request.source
     paths = [os.fspath(path) for path in (source, request.target) if path is not None]
@@ -97,6 +110,12 @@ def _read_files(request: Request, format: str | None) -> Iterator[Pair]:
     if format is None:
         format, request = _recognised(request)
     chosen = bitext_formats[format]
+    if one_of_many and format == "tmx" and not (request.source_language and request.target_language):
+        raise InputError(
+            "several translation memories may begin with different languages",
+            path=display_name(source),
+            remedy="Name them: --source-language, --target-language.",
+        )
     if len(paths) < chosen.files:
         raise InputError(
             f"the format {format} needs a source and a target file",
@@ -242,7 +261,7 @@ def _read_tabs(request: Request) -> Iterator[Pair]:
 
     def split(line: str) -> Pair | None:
         fields = line.split("\t")
-        return (fields[source - 1], fields[target - 1]) if len(fields) >= max(source, target) else None
+        return Row.of(fields, source - 1, target - 1) if len(fields) >= max(source, target) else None
 
     return _pairs_of(lines, split, f"column {max(source, target)}", request.source)
 

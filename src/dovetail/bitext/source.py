@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -57,7 +57,7 @@ def hold(bitext: Bitext, most: int) -> Held:
 class TextSource:
     """Files of a bitext, named and read as `read_bitext` does; `reading` are its options.
 
-    Standard input comes only once: `spooled` says where it was put.
+    What can be read but once, standard input or another pipe, must be put in a file first.
     """
 
     source: str | PathLike[str]
@@ -97,23 +97,10 @@ class TextSource:
         """
         if most is None:
             return Held.of(self.read(keep_text))
-        options, step, pairs, cells = self.options, 1, 0, 0
-        tokenizer_pair(options.tokenizer)
-        parts: list[Bitext] = []
+        holding = _Holding(self.options, most, keep_text)
         for block in self._blocks():
-            chosen = block.every(-pairs % step, step)
-            pairs += len(block)
-            if not len(chosen):
-                continue
-            parts.append(chosen.bitext(options, keep_text))
-            cells += int(pair_cells(parts[-1]).sum())
-            while cells > most and step < pairs:
-                thinned = joined(parts)
-                parts = [picked(thinned, np.arange(0, len(thinned), 2))]
-                step *= 2
-                cells = int(pair_cells(parts[0]).sum())
-        bitext = joined(parts) if parts else Bitext.from_pairs([], options=options, keep_text=keep_text)
-        return Held(bitext, step, pairs, cells * step)
+            holding.add(block)
+        return holding.held()
 
     def _blocks(self) -> Iterator[_Lines | _Pairs]:
         reading = {name: value for name, value in self.reading.items() if name not in ("lower", "form", "tokenizer")}
@@ -125,6 +112,44 @@ class TextSource:
         pairs = read_pairs(self.source, self.target, **reading)
         while block := list(islice(pairs, HELD_AT_ONCE)):
             yield _Pairs(block)
+
+
+class _Holding:
+    """Every `step`-th pair of what has come so far, cut into words some thousands at a time."""
+
+    def __init__(self, options: TextOptions, most: int, keep_text: bool) -> None:
+        tokenizer_pair(options.tokenizer)
+        self._options, self._most, self._keep_text = options, most, keep_text
+        self._step, self._pairs, self._cells = 1, 0, 0
+        self._parts: list[Bitext] = []
+        self._waiting: list[_Lines | _Pairs] = []
+
+    def add(self, block: _Lines | _Pairs) -> None:
+        """The next pairs of the text."""
+        chosen = block.every(-self._pairs % self._step, self._step)
+        self._pairs += len(block)
+        if len(chosen):
+            self._waiting.append(chosen)
+        if sum(map(len, self._waiting)) >= HELD_AT_ONCE:
+            self._cut()
+
+    def _cut(self) -> None:
+        if self._waiting:
+            self._parts.append(type(self._waiting[0]).bitext(self._waiting, self._options, self._keep_text))
+            self._cells += int(pair_cells(self._parts[-1]).sum())
+            self._waiting = []
+        while self._cells > self._most and self._step < self._pairs:
+            thinned = joined(self._parts)
+            self._parts = [picked(thinned, np.arange(0, len(thinned), 2))]
+            self._step *= 2
+            self._cells = int(pair_cells(self._parts[0]).sum())
+
+    def held(self) -> Held:
+        """What is left at the end of the text."""
+        self._cut()
+        nothing = Bitext.from_pairs([], options=self._options, keep_text=self._keep_text)
+        bitext = joined(self._parts) if self._parts else nothing
+        return Held(bitext, self._step, self._pairs, self._cells * self._step)
 
 
 class _Lines:
@@ -144,8 +169,10 @@ class _Lines:
         chosen._lines = len(range(first, self._lines, step))
         return chosen
 
-    def bitext(self, options: TextOptions, keep_text: bool) -> Bitext:
-        return Bitext.from_lines(enumerate(self._sides), options=options, keep_text=keep_text)
+    @staticmethod
+    def bitext(blocks: list[Any], options: TextOptions, keep_text: bool) -> Bitext:
+        lines = chain.from_iterable(enumerate(block._sides) for block in blocks)
+        return Bitext.from_lines(lines, options=options, keep_text=keep_text)
 
 
 def _every(lines: bytes, first: int, step: int) -> bytes:
@@ -170,5 +197,7 @@ class _Pairs:
     def every(self, first: int, step: int) -> _Pairs:
         return _Pairs(self._pairs[first::step])
 
-    def bitext(self, options: TextOptions, keep_text: bool) -> Bitext:
-        return Bitext.from_pairs(self._pairs, options=options, keep_text=keep_text)
+    @staticmethod
+    def bitext(blocks: list[Any], options: TextOptions, keep_text: bool) -> Bitext:
+        pairs = chain.from_iterable(block._pairs for block in blocks)
+        return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)

@@ -38,8 +38,8 @@ _FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasat
 
 
 def display_name(path: StrPath) -> str:
-    """How a message calls a file that is read: `-` is standard input."""
-    name = os.fspath(path)
+    """How a message calls a file that is read: `-` is standard input, and a path may bring a name of its own."""
+    name = str(getattr(path, "display", os.fspath(path)))
     return "standard input" if name == "-" else name
 
 

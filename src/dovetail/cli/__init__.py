@@ -133,7 +133,8 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # which click takes for the end of a conversation
             raise error.__cause__ from None
-        _stop("dovetail: interrupted, no file was written", 130)
+        notes = getattr(error.__cause__ or error, "__notes__", ["interrupted, no file was written"])
+        _stop(f"dovetail: {notes[-1]}", 130)
     except OSError as error:  # a full disk, say; a reader of our output that has seen enough is click's business
         place = f"{error.filename}: " if error.filename else ""
         _stop(f"dovetail: {place}{error.strerror or error}", 1)
