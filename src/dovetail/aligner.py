@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from operator import index
 from os import PathLike
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +15,9 @@ from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
 from dovetail.bitext.shards import Shard, Slots, shard_of
+from dovetail.bitext.store import Folder
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import commonest, word_facts
@@ -34,7 +38,7 @@ from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.monitor import Callback, Monitor
-from dovetail.training.train import Convergence, Start, Task, trainings
+from dovetail.training.train import Convergence, Start, Task, Training, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
     from dovetail.learning.learn import Learned
@@ -111,12 +115,12 @@ class Aligner:
             )
         for constraint in constraints:
             constraint.check(bitext)
-        shard = self._lay_out(bitext)
         gold = None if development is None else self._development(bitext, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
+        corpus, folder = self._corpus(bitext, train)
         task = Task(
             self.recipe.model,
-            [shard],
+            corpus,
             bitext,
             self.recipe.options,
             self.engine,
@@ -127,15 +131,18 @@ class Aligner:
             (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
             watch,
         )
-        model = train(task)
-        self.model, self._compact = model, None
+        with folder:
+            model = train(task)
+            if isinstance(corpus, ManyShards):  # whose slots are in the folder
+                model = model.with_lexicon(model.lexicon.compact())
+        self.model, self._compact = model, model if isinstance(corpus, ManyShards) else None
         self.development_areas = watch.areas
         self.recipe, self.tuned, self.learned = self._chosen, None, None
         if gold is not None and Threshold in self.recipe.decoding_owners and "threshold" not in self._asked:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
             self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
-        self._fitted = bitext, shard
+        self._fitted = None if isinstance(corpus, ManyShards) else (bitext, corpus[0])
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
         self.history = monitor.history
@@ -353,6 +360,14 @@ class Aligner:
     def _lay_out(self, bitext: Bitext) -> Shard:
         return shard_of(bitext, self.engine.pool)
 
+    def _corpus(self, bitext: Bitext, train: Training) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
+        """The text as its training goes over it: one shard, or many in a folder, which is gone when it is left."""
+        cells = cells_of(bitext)
+        if cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
+            return [self._lay_out(bitext)], nullcontext()
+        folder = TemporaryDirectory(prefix="dovetail-")
+        return ManyShards(bitext, self.engine.pool, Folder(folder.name), SHARD_CELLS), folder
+
     def _transferred(self, bitext: Bitext, shard: Shard) -> Model:
         """The model for the words of another text."""
         return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
@@ -426,12 +441,12 @@ class Aligner:
 
     def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:
-            return Start(TableLexicon.uniform)
+            return Start(lambda slots, table: TableLexicon.uniform(slots, table=table))
         other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
         compact, words = other._compacted(), other._words(bitext)
 
-        def lexicon(slots: Slots) -> TableLexicon:
-            return TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
+        def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
+            return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, self.engine.pool)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.errors import InputError
 from dovetail.kernels.records import Workspace
@@ -36,6 +37,13 @@ class Statistics(Protocol):
     log_likelihood: np.ndarray  # float64 (2,): of both directions
 
     def __add__(self: S, other: S) -> S: ...
+
+    def apart(self: S, corpus: ManyShards, number: int) -> S:
+        """Those of one of many shards, with what is large put aside in the corpus's store.
+
+        Only models whose trainings go over many shards need it.
+        """
+        raise NotImplementedError
 
 
 class Moves(NamedTuple):
@@ -71,6 +79,10 @@ class Learner(Protocol):
     @abstractmethod
     def reestimate(self, statistics: Any, pool: Pool) -> Learner:
         """M-step: every factor re-estimates itself from the statistics of all shards."""
+
+    def on(self, shard: Shard, pool: Pool) -> Learner:
+        """What `expect` needs of this learner on one of many shards, whose slots are its own."""
+        raise NotImplementedError
 
 
 class Model(Learner, Protocol):
