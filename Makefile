@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load kills clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -49,6 +49,10 @@ bounds: $(VENV)/ready-test
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
 
+# Trainings and workers that are killed twenty times, to the same bytes; a short share is in the test suite.
+kills: $(VENV)/ready-test
+	DOVETAIL_KILLS=20 $(BIN)/python -m pytest tests/test_keeping.py tests/test_ray.py
+
 # One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
 wheel: $(VENV)/ready
 	rm -rf dist
@@ -65,6 +69,7 @@ test-versions: wheel
 # All that is too long for every day.  Add to it by a line of its own: `test-long: my-target`.
 test-long: wheel-test
 test-long: test-versions
+test-long: kills
 test-long: same-bytes
 test-long: load
 test-long: fuzz

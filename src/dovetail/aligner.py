@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from functools import partial
+from hashlib import sha256
 from operator import index
 from os import PathLike
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +28,7 @@ from dovetail.decoding.candidates import commonest, word_facts
 from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
-from dovetail.engines import Engine, Threads
+from dovetail.engines import Engine, engine_of
 from dovetail.errors import InputError
 from dovetail.kernels.learned.records import WordFacts
 from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
@@ -37,6 +41,7 @@ from dovetail.models.registry import models
 from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
+from dovetail.training.keeping import Keeper, claim, digest
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, Training, trainings
 
@@ -57,17 +62,26 @@ class Aligner:
     >>> aligner.align(bitext)[0].links
     [(0, 0), (1, 1)]
 
-    `threads` (default: all cores) never changes the result.  Further options override parts of the recipe: `decoder`,
+    `threads` (default: all cores) never changes the result, nor does the `engine`: threads, ray, or an Engine.  Further
+    options override parts of the recipe: `decoder`,
     `combine`, and what the recipe's parts own (`dovetail recipes NAME` lists it).
     """
 
-    def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
+    def __init__(
+        self,
+        recipe: str | Recipe = "default",
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        engine: Engine | str | None = None,
+        **options: Any,
+    ):
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = self._chosen = chosen.with_options(options)  # development gold changes the one, for one fit
         self._asked = frozenset(options)
         _choice(self.recipe).check(models[self.recipe.model])
         self.seed = index(seed)
-        self.engine: Engine = Threads(threads)
+        self.engine: Engine = engine_of(engine, threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
         self.development_areas: list[float] = []  # under the development set's curve, one per iteration
@@ -90,6 +104,7 @@ class Aligner:
         constraints: Sequence[Constraint] = (),
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
+        work: str | PathLike[str] | None = None,
     ) -> Aligner:
         """Learn the recipe's model from a bitext.
 
@@ -99,7 +114,8 @@ class Aligner:
         further `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
-        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
+        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.  `work` is a folder
+        that keeps every iteration of EM: the same call goes on there, and to the same bytes, after the first was killed.
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
@@ -117,7 +133,13 @@ class Aligner:
             constraint.check(bitext)
         gold = None if development is None else self._development(bitext, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
-        corpus, folder = self._corpus(bitext, train)
+        warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
+        all_priors = (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors)
+        if work is not None:
+            claim(Path(work), self._told(bitext, warm, all_priors))
+        corpus, folder = self._corpus(bitext, train, work)
+        if work is not None and train.resumes and development is None:  # which has seen what no file knows
+            monitor.keeper = Keeper(Folder(Path(work) / "training"), _given(bitext, corpus, all_priors))
         task = Task(
             self.recipe.model,
             corpus,
@@ -125,10 +147,10 @@ class Aligner:
             self.recipe.options,
             self.engine,
             monitor,
-            self._start(bitext, warm_start),
+            self._start(bitext, warm),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
+            all_priors,
             watch,
         )
         with folder:
@@ -160,13 +182,16 @@ class Aligner:
             monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
             words = self._words(bitext)
 
-            def align_part(part: Bitext) -> Alignments:
-                shard = self._lay_out(part)
-                return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
-
             starts = range(0, len(bitext), CHUNK_PAIRS)
             parts = (bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts)
-            result = Alignments.concatenate(list(self.engine.map(align_part, parts)))
+            if self.engine.local:
+                found = list(self.engine.map(partial(self._align_part, words, compact, monitor), parts))
+            else:
+                found = []
+                for one in self.engine.map(partial(self._sent()._align_part, words, compact, Monitor()), parts):
+                    found.append(one)
+                    monitor.worked(len(one))
+            result = Alignments.concatenate(found)
         result.text = bitext.text  # only to show the words in a notebook
         return result
 
@@ -319,7 +344,14 @@ class Aligner:
         )
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        threads: int | None = None,
+        engine: Engine | str | None = None,
+        **options: Any,
+    ) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
         model, source, target, about, learned = load_model(path)
         with one_line(path):
@@ -332,7 +364,7 @@ class Aligner:
                     f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
                 ) from error
             _choice(recipe).check(type(model))
-        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads)
+        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads, engine=engine)
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
         aligner.text_options = text_options
@@ -360,13 +392,37 @@ class Aligner:
     def _lay_out(self, bitext: Bitext) -> Shard:
         return shard_of(bitext, self.engine.pool)
 
-    def _corpus(self, bitext: Bitext, train: Training) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
-        """The text as its training goes over it: one shard, or many in a folder, which is gone when it is left."""
+    def _corpus(
+        self, bitext: Bitext, train: Training, work: str | PathLike[str] | None
+    ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
+        """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
         cells = cells_of(bitext)
         if cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
             return [self._lay_out(bitext)], nullcontext()
+        if work is not None:
+            return ManyShards(bitext, self.engine.pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
         folder = TemporaryDirectory(prefix="dovetail-")
         return ManyShards(bitext, self.engine.pool, Folder(folder.name), SHARD_CELLS), folder
+
+    def _told(self, bitext: Bitext, warm: Aligner | None, priors: Sequence[Prior]) -> dict[str, Any]:
+        """What tells this training from others: all that its iterations depend on."""
+        from dovetail import __version__
+
+        return {
+            "version": __version__,
+            "recipe": self.recipe.to_dict(),
+            "seed": self.seed,
+            "text": digest(bitext),
+            "start": None if warm is None else warm._digest(),
+            "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
+        }
+
+    def _digest(self) -> str:
+        """Tells a trained aligner from others."""
+        compact, found = self._compacted(), sha256()
+        for name, values in sorted({**compact.lexicon.arrays(), **compact.arrays()}.items()):
+            found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+        return found.hexdigest()
 
     def _transferred(self, bitext: Bitext, shard: Shard) -> Model:
         """The model for the words of another text."""
@@ -384,6 +440,16 @@ class Aligner:
     def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
         decodable = self._decodable(model, bitext, shard)
         return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, monitor.worked)
+
+    def _align_part(self, words: WordMap, compact: Model, monitor: Monitor, part: Bitext) -> Alignments:
+        shard = self._lay_out(part)
+        return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
+
+    def _sent(self) -> Aligner:
+        """As it is sent to other machines: without the text that it was fitted to, and its whole model."""
+        other = copy(self)
+        other._fitted = other.model = other._compact = other._facts = None
+        return other
 
     def _expected_fertilities(self, side: int, bitext: Bitext | None) -> FertilityMeans:
         text = self._fitted[0] if bitext is None and self._fitted is not None else bitext
@@ -439,16 +505,22 @@ class Aligner:
             dictionary = read_dictionary(dictionary)
         return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
 
-    def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
-        if warm_start is None:
+    def _start(self, bitext: Bitext, other: Aligner | None) -> Start:
+        if other is None:
             return Start(lambda slots, table: TableLexicon.uniform(slots, table=table))
-        other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
         compact, words = other._compacted(), other._words(bitext)
 
         def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
             return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, self.engine.pool)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
+
+
+def _given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> dict[str, Any]:
+    """Values that a training has before it begins, and need not keep."""
+    slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
+    given = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
+    return given | {f"prior {number}": prior for number, prior in enumerate(priors)}
 
 
 def _choice(recipe: Recipe) -> Choice:

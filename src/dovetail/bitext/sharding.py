@@ -36,8 +36,35 @@ from dovetail.pool import Pool
 SHARD_CELLS = 1 << 26  # about 150,000 pairs
 
 
-class ManyShards(Sequence[Shard]):
-    """The shards of a large text, which live in a store; `pieces`, `slots` and `total` are those of the whole text.
+class StoredShards(Sequence[Shard]):
+    """Shards of a large text that are in a store: all that an E-step over one of them needs, in any process."""
+
+    def __init__(self, store: Store, number: int, n_targets: int, longest: int) -> None:
+        self.store, self.number, self.n_targets, self.longest = store, number, n_targets, longest
+
+    def rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of a shard: where its rows of slots begin, and where its slots are among those of the whole text."""
+        name = _name(number)
+        return self.store.get(name)["row_start"], self.store.get(places_of(name))["places"]
+
+    def __len__(self) -> int:
+        return self.number
+
+    @overload
+    def __getitem__(self, number: int) -> Shard: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, number: int | slice) -> Shard | Sequence[Shard]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(len(self))[number]]
+        number = range(len(self))[number]
+        arrays = self.store.get(_name(number))
+        place = Place(number, self.store.get(places_of(_name(number)))["places"], self.store)
+        return unpacked(arrays, place, self.n_targets, self.longest)
+
+
+class ManyShards(StoredShards):
+    """The shards of a large text; `pieces`, `slots` and `total` (cells) are those of the whole text.
 
     They are laid out when somebody first asks for one, or for the slots.
     """
@@ -50,23 +77,22 @@ class ManyShards(Sequence[Shard]):
         shard_cells: int = SHARD_CELLS,
         block_cells: int | None = None,
     ) -> None:
-        self.bitext, self.store = bitext, store
+        self.bitext = bitext
         self.pieces = cut(bitext.source.offsets, bitext.target.offsets)
-        self.longest = longest_side(self.pieces)
         piece_cell = cumulative(self.pieces.source_length.astype(np.int64) * self.pieces.target_length)
         self.total = int(piece_cell[-1])
         self._runs = shard_runs(piece_cell, shard_cells, block_cells)
         self._pool, self._block_cells = pool, block_cells
+        super().__init__(store, len(self._runs), len(bitext.target.vocabulary), longest_side(self.pieces))
 
     @cached_property
     def slots(self) -> Slots:
         """Lay out shard after shard, then give their slots numbers in the whole text."""
         for number, (first, last) in enumerate(self._runs):
             if _name(number) not in self.store:
-                chosen = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
-                self.store.put(_name(number), packed(chosen))
-        names = [_name(number) for number in range(len(self))]
-        return unite(names, len(self.bitext.target.vocabulary), self.store, self._pool)
+                shard = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
+                self.store.put(_name(number), packed(shard))
+        return unite([_name(number) for number in range(len(self))], self.n_targets, self.store, self._pool)
 
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
@@ -77,25 +103,23 @@ class ManyShards(Sequence[Shard]):
         sizes = len(source.vocabulary), len(target.vocabulary)
         return lay_out_pieces(source.ids, target.ids, self.pieces, pieces, *sizes, pool, block_cells, longest)
 
-    def rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of a shard: where its rows of slots begin, and where its slots are among those of the whole text."""
-        name = _name(number)
-        return self.store.get(name)["row_start"], self.store.get(places_of(name))["places"]
-
-    def __len__(self) -> int:
-        return len(self._runs)
-
     @overload
     def __getitem__(self, number: int) -> Shard: ...
     @overload
     def __getitem__(self, number: slice) -> Sequence[Shard]: ...
     def __getitem__(self, number: int | slice) -> Shard | Sequence[Shard]:
-        if isinstance(number, slice):
-            return [self[k] for k in range(len(self))[number]]
-        number, slots = range(len(self))[number], self.slots
-        arrays = self.store.get(_name(number))
-        place = Place(number, self.store.get(places_of(_name(number)))["places"], self.store)
-        return unpacked(arrays, place, slots.n_targets, self.longest)
+        self.stored()
+        return super().__getitem__(number)
+
+    def stored(self) -> StoredShards:
+        """The shards alone, laid out, as other processes take them."""
+        _ = self.slots
+        return StoredShards(self.store, self.number, self.n_targets, self.longest)
+
+    def pieces_of(self, number: int) -> int:
+        """How many pieces a shard has."""
+        first, last = self._runs[number]
+        return last - first
 
 
 def cells_of(bitext: Bitext) -> int:

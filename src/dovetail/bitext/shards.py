@@ -57,6 +57,10 @@ class Slots:
         """Runs of source words with about SLOT_TASK slots each."""
         return slot_runs(self.row_start)
 
+    def none(self) -> Slots:
+        """No slots at all, in place of these."""
+        return Slots(np.zeros(1, np.int64), np.empty(0, np.int32), self.n_targets)
+
     def rows(self, first: int, last: int) -> Slots:
         """Only those of source words first..last - 1, for the same vocabularies."""
         low, high = self.row_start[first], self.row_start[last]

@@ -14,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
-_DTYPES = {"F64": "f8", "F32": "f4", "I64": "i8", "I32": "i4", "I16": "i2", "U16": "u2", "U8": "u1", "BOOL": "?"}
+_FLOATS = {"F64": "f8", "F32": "f4"}
+_WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
+_DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
 _NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
 
 

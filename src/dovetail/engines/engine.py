@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import Shard
 from dovetail.bitext.store import Store
 from dovetail.models.model import Learner, Memory, Statistics, Worked
@@ -21,7 +21,7 @@ def expect(
 ) -> tuple[Statistics, Memory]:
     """The E-step over one shard of a corpus: its statistics, and what it remembers."""
     shard = corpus[number]
-    if not isinstance(corpus, ManyShards):
+    if not isinstance(corpus, StoredShards):
         return model.expect(shard, memory, pool, worked)
     known = memory.loaded(corpus.store) if isinstance(memory, Stored) else memory
     statistics, remembered = model.on(shard, pool).expect(shard, known, pool, worked)
@@ -60,6 +60,7 @@ class Engine(Protocol):
     """Runs E-steps over all shards of a corpus, and functions over parts of a text."""
 
     pool: Pool  # the threads of this process: for what is not divided into shards, and within each shard
+    local: bool  # whether all work is done in this process, which can then be told of it as it is done
 
     def sum(
         self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked

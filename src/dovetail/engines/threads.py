@@ -11,6 +11,8 @@ from dovetail.pool import Pool
 
 
 class Threads(Engine):
+    local = True
+
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
 

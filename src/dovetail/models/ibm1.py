@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.gibbs import alignments as alignment_kernels
 from dovetail.kernels.hmm import agreement as agreement_kernels
@@ -77,7 +77,7 @@ class DenseStatistics:
     def jumps(self) -> tuple[JumpCounts, ...]:
         return self.sums.jumps
 
-    def apart(self, corpus: ManyShards, number: int) -> DenseStatistics:
+    def apart(self, corpus: StoredShards, number: int) -> DenseStatistics:
         """Those of one of many shards, with its links put aside."""
         return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
 
@@ -103,6 +103,9 @@ class IBM1(Model):
     def no_sums(self, longest: int) -> BlockSums:
         """Before a block is counted; pieces have up to `longest` tokens on a side."""
         return BlockSums(np.zeros(2))
+
+    def sent(self) -> IBM1:
+        return replace(self, lexicon=replace(self.lexicon, slots=self.lexicon.slots.none(), pseudo_counts=None))
 
     def on(self, shard: Shard, pool: Pool) -> IBM1:
         return replace(self, lexicon=self.lexicon.on(shard, pool))

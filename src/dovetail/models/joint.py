@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.bitext.sharding import ManyShards, places_of
+from dovetail.bitext.sharding import StoredShards, places_of
 from dovetail.bitext.shards import Block, Place, Shard, Slots
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm import word_jumps as kernels
@@ -138,17 +138,18 @@ class JointStatistics:
     """
 
     lexicon: LinkCounts | LinksApart
-    sums: WordSums
     blocks: list[WordSums] = field(default_factory=list)
+    sums: WordSums | None = None  # of the blocks before those
 
     def __add__(self, other: JointStatistics) -> JointStatistics:
-        total = self.added()
-        for block in other.blocks:
-            total.add(block)
-        return JointStatistics(self.lexicon + other.lexicon, total)  # type: ignore[operator]
+        both = self.lexicon + other.lexicon  # type: ignore[operator]
+        return JointStatistics(both, other.blocks, self.added())
 
     def added(self) -> WordSums:
-        """All blocks that come first in the text, added up."""
+        """All blocks, added up."""
+        if self.sums is None:
+            links, fertilities = self.lexicon, max((block.fertility[0].shape[1] for block in self.blocks), default=1)
+            self.sums = WordSums.zeros((len(links.null_reverse), len(links.null_forward)), fertilities)
         while self.blocks:
             self.sums.add(self.blocks.pop(0))
         return self.sums
@@ -157,7 +158,7 @@ class JointStatistics:
     def log_likelihood(self) -> np.ndarray:
         return self.added().log_likelihood
 
-    def apart(self, corpus: ManyShards, number: int) -> JointStatistics:
+    def apart(self, corpus: StoredShards, number: int) -> JointStatistics:
         """Those of one of many shards, with its links put aside."""
         return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
 
@@ -196,23 +197,24 @@ class JointHMM(Model):
             number = np.cumsum(self.narrow.used, dtype=memory.cells[0].cells.slot.dtype if memory.cells else None) - 1
             for live in memory.cells:
                 live.renumbered(number)
-        sizes = shard.slots.n_sources, shard.slots.n_targets
-        K = self.fertility[0].table.shape[1] if self.fertility else 1
         narrowing = not self.united if shard.place is not None else self.phase.narrowing and self.narrow is None
         links = LinkCounts.zeros(self.lexicon.slots, narrowing)
-        statistics = JointStatistics(links, WordSums.zeros(sizes, K))
+        statistics = JointStatistics(links)
         work = shard.workspace()
         cells: list[Any] = memory.cells if memory is not None else [None] * len(shard.blocks)
         for k, block in enumerate(shard):  # one block's new cells take the place of its old ones
             cells[k], sums = self._expect_block(block, cells[k], block.view(work), links, pool)
-            if shard.place is not None:
-                statistics.blocks.append(sums)
-            else:
-                statistics.sums.add(sums)
+            statistics.blocks.append(sums)
+            if shard.place is None:  # then these are the first of the text
+                statistics.added()
             worked(block.last - block.first)
         if shard.place is not None and links.used is not None:
             statistics.lexicon = _narrowed(shard.place, self.lexicon.slots, links, links.used, cells)
         return statistics, LiveMemory(cells, self.narrow is not None)
+
+    def sent(self) -> JointHMM:
+        none = replace(self.lexicon, slots=self.lexicon.slots.none())
+        return replace(self, lexicon=none) if self.united else self
 
     def on(self, shard: Shard, pool: Pool) -> JointHMM:
         """With the lexicon for the shard's slots, or, once live cells are chosen, for those that have some."""

@@ -13,7 +13,6 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.errors import InputError
 from dovetail.kernels.records import Workspace
@@ -32,18 +31,15 @@ Worked = Callable[[int], None]  # called with the number of pieces done
 
 
 class Statistics(Protocol):
-    """What an E-step leaves for the M-step.  Those of several shards are added in the order of the shards."""
+    """What an E-step leaves for the M-step.  Those of several shards are added in the order of the shards.
+
+    A model that goes over many shards leaves statistics with `apart(corpus, number)`, too: the same, with what is large put
+    aside in the corpus's store.
+    """
 
     log_likelihood: np.ndarray  # float64 (2,): of both directions
 
     def __add__(self: S, other: S) -> S: ...
-
-    def apart(self: S, corpus: ManyShards, number: int) -> S:
-        """Those of one of many shards, with what is large put aside in the corpus's store.
-
-        Only models whose trainings go over many shards need it.
-        """
-        raise NotImplementedError
 
 
 class Moves(NamedTuple):
@@ -80,9 +76,13 @@ class Learner(Protocol):
     def reestimate(self, statistics: Any, pool: Pool) -> Learner:
         """M-step: every factor re-estimates itself from the statistics of all shards."""
 
+    def sent(self) -> Learner:
+        """What `on` needs of this learner, for other machines."""
+        return self
+
     def on(self, shard: Shard, pool: Pool) -> Learner:
         """What `expect` needs of this learner on one of many shards, whose slots are its own."""
-        raise NotImplementedError
+        raise ValueError(f"the model {self.name} does not go from shard to shard")
 
 
 class Model(Learner, Protocol):

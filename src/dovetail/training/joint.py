@@ -59,7 +59,7 @@ def goes_over_shards(settings: Settings, cells: int) -> bool:
     return _step(cells, size) > 2
 
 
-@reads(SampleOptions, many_shards=goes_over_shards)
+@reads(SampleOptions, many_shards=goes_over_shards, resumes=True)
 def train(task: Task) -> JointHMM:
     """IBM Model 1, then the joint HMM; of a large text both learn from a sample first, and the HMM goes on with all of it.
 

@@ -142,11 +142,13 @@ class Training(Protocol):
     """A function of a task; `options` are the dataclasses that it reads.
 
     `many_shards` says whether it can go over a text of so many cells shard by shard; else the text is one, all in memory.
+    One that `resumes` goes on after its last iteration when it was killed; the others begin again.
     """
 
     options: tuple[type[Options], ...]
     takes_constraints: bool
     many_shards: Callable[[Settings, int], bool]
+    resumes: bool
 
     def __call__(self, task: Task) -> Any:
         """A trained Model."""
@@ -159,6 +161,7 @@ def reads(
     *options: type[Options],
     takes_constraints: bool = False,
     many_shards: Callable[[Settings, int], bool] = lambda settings, cells: False,
+    resumes: bool = False,
 ) -> Callable[[Callable[[Task], Model]], Training]:
     """Say of a training which options it reads, besides those of its model, and what it can do."""
 
@@ -166,19 +169,20 @@ def reads(
         function.options = (Convergence, *options)
         function.takes_constraints = takes_constraints
         function.many_shards = many_shards
+        function.resumes = resumes
         return function
 
     return told
 
 
 @trainings.register("em", "expectation-maximisation: IBM Model 1, then the HMM from its lexicon")
-@reads(many_shards=lambda settings, cells: True)
+@reads(many_shards=lambda settings, cells: True, resumes=True)
 def train_em(task: Task) -> Model:
     return task.fit_dense()
 
 
 @trainings.register("agreement", "EM in which both directions learn from the product of their posteriors")
-@reads(many_shards=lambda settings, cells: True)
+@reads(many_shards=lambda settings, cells: True, resumes=True)
 def train_agreement(task: Task) -> Model:
     return task.fit_dense(agreement=True)
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.bitext.sharding import ManyShards, places_of, unite
+from dovetail.bitext.sharding import StoredShards, places_of, unite
 from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
@@ -410,7 +410,7 @@ class LinkCounts:
         nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
         return LinkCounts(self.slots + other.slots, *nulls, used)
 
-    def apart(self, corpus: ManyShards, number: int) -> LinksApart:
+    def apart(self, corpus: StoredShards, number: int) -> LinksApart:
         """Those of one of many shards, put aside."""
         corpus.store.put(_counts(number), {"counts": self.slots})
         return LinksApart(corpus.store, [number], self.null_forward, self.null_reverse)

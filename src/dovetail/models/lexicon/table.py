@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import SLOT_TASK, Block, Shard, Slots
 from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
@@ -69,7 +69,7 @@ class LexiconCounts:
     def whole(self, slots: Slots, pool: Pool) -> LexiconCounts:
         return self
 
-    def apart(self, corpus: ManyShards, number: int) -> CountsApart:
+    def apart(self, corpus: StoredShards, number: int) -> CountsApart:
         """Those of one of many shards, put aside."""
         corpus.store.put(_counts(number), {"counts": self.slots})
         return CountsApart(corpus, [number], self.null_forward, self.null_reverse)
@@ -79,7 +79,7 @@ class LexiconCounts:
 class CountsApart:
     """The same of several shards: each has counts of its own slots in the store, until an M-step wants their sums."""
 
-    corpus: ManyShards
+    corpus: StoredShards
     shards: list[int]
     null_forward: np.ndarray
     null_reverse: np.ndarray
