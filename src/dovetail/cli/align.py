@@ -119,6 +119,14 @@ FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
     metavar="N",
     help="Threads; never changes the result.  [default: all cores]",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["threads", "ray"]),
+    default="threads",
+    show_default=True,
+    help="What goes over a large text: threads of this machine, or workers of a Ray cluster.",
+)
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster's.  [default: workers on this machine]")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of recipes that sample.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
 @plugins
@@ -135,6 +143,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.bitext.corpus import read_bitext
     from dovetail.cli.links_out import links_out
     from dovetail.cli.progress import progress_bars, say
+    from dovetail.engines import engine_of
     from dovetail.kernels.compiled import worked_seconds
     from dovetail.models.storage import check_place
 
@@ -163,11 +172,12 @@ def align(source: str, target: str | None, **values: Any) -> None:
     keep_text = alignment_formats[format_].needs_text or format_ == "jsonl"
     keep_text = keep_text or values["on_whitespace"] or values["write_tokens"] is not None
 
+    engine = engine_of(values["engine"], values["threads"], values["address"])
     if values["load"]:
-        aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
+        aligner = Aligner.load(values["load"], engine=engine, **changes)
         options |= reading_of(aligner.text_options, options)
     else:
-        aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
+        aligner = Aligner(values["recipe"] or "default", seed=values["seed"], engine=engine, **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
     settings = {"on_whitespace": values["on_whitespace"], "tokens_prefix": values["write_tokens"]}
