@@ -57,9 +57,10 @@ bounds: $(VENV)/ready-test
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
 
-# A run in a work folder, killed at random moments, goes on to the same bytes; four kills are in the test suite.
+# Runs in a work folder, trainings and workers that are killed twenty times go on to the same bytes; a share is in the tests.
 kills: $(VENV)/ready-test
 	$(BIN)/python tests/killing.py --kills 20
+	DOVETAIL_KILLS=20 $(BIN)/python -m pytest tests/test_keeping.py tests/test_ray.py
 
 # A thousand small texts in one process; a short share is in the test suite.
 many-texts: $(VENV)/ready-test
@@ -81,6 +82,7 @@ test-versions: wheel
 # All that is too long for every day.  Add to it by a line of its own: `test-long: my-target`.
 test-long: wheel-test
 test-long: test-versions
+test-long: kills
 test-long: same-bytes
 test-long: load
 test-long: fuzz

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from functools import partial
+from hashlib import sha256
 from operator import index
 from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,15 +19,17 @@ from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.source import TextSource
+from dovetail.bitext.store import Folder
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import commonest, word_facts
 from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
-from dovetail.engines import Engine, Threads
+from dovetail.engines import Engine, engine_of
 from dovetail.errors import InputError
 from dovetail.kernels.learned.records import WordFacts
 from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
@@ -35,8 +43,9 @@ from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.drawing import Lesson, lesson
+from dovetail.training.keeping import Keeper, claim, digest
 from dovetail.training.monitor import Callback, Monitor
-from dovetail.training.train import Convergence, Start, Task, trainings
+from dovetail.training.train import Convergence, Start, Task, Training, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
     from dovetail.learning.learn import Learned
@@ -55,17 +64,26 @@ class Aligner:
     >>> aligner.align(bitext)[0].links
     [(0, 0), (1, 1)]
 
-    `threads` (default: all cores) never changes the result.  Further options override parts of the recipe: `decoder`,
+    `threads` (default: all cores) never changes the result, nor does the `engine`: threads, ray, or an Engine.  Further
+    options override parts of the recipe: `decoder`,
     `combine`, and what the recipe's parts own (`dovetail recipes NAME` lists it).
     """
 
-    def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
+    def __init__(
+        self,
+        recipe: str | Recipe = "default",
+        *,
+        seed: int = 0,
+        threads: int | None = None,
+        engine: Engine | str | None = None,
+        **options: Any,
+    ):
         chosen = find_recipe(recipe) if isinstance(recipe, str) else recipe
         self.recipe = self._chosen = chosen.with_options(options)  # development gold changes the one, for one fit
         self._asked = frozenset(options)
         _choice(self.recipe).check(models[self.recipe.model])
         self.seed = index(seed)
-        self.engine: Engine = Threads(threads)
+        self.engine: Engine = engine_of(engine, threads)
         self.text_options = TextOptions()
         self.history: list[tuple[str, np.ndarray]] = []
         self.development_areas: list[float] = []  # under the development set's curve, one per iteration
@@ -89,6 +107,7 @@ class Aligner:
         constraints: Sequence[Constraint] = (),
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
+        work: str | PathLike[str] | None = None,
     ) -> Aligner:
         """Learn the recipe's model from a bitext, or from one that stays in its files.
 
@@ -99,7 +118,8 @@ class Aligner:
         further `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
-        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
+        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.  `work` is a folder
+        that keeps every iteration of EM: the same call goes on there, and to the same bytes, after the first was killed.
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
@@ -117,32 +137,41 @@ class Aligner:
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
-        shard = self._lay_out(bitext)
         gold = None if development is None else self._development(learned, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
+        warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
+        all_priors = (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors)
+        if work is not None:
+            claim(Path(work), self._told(bitext, warm, all_priors))
+        corpus, folder = self._corpus(learned, train, work)
+        if work is not None and train.resumes and development is None:  # which has seen what no file knows
+            monitor.keeper = Keeper(Folder(Path(work) / "training"), _given(bitext, corpus, all_priors))
         task = Task(
             self.recipe.model,
-            [shard],
+            corpus,
             bitext,
             self.recipe.options,
             self.engine,
             monitor,
-            self._start(bitext, warm_start),
+            self._start(bitext, warm),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors),
+            all_priors,
             watch,
             learned.sampled,
         )
-        model = train(task)
-        self.model, self._compact = model, None
+        with folder:
+            model = train(task)
+            if isinstance(corpus, ManyShards):  # whose slots are in the folder
+                model = model.with_lexicon(model.lexicon.compact())
+        self.model, self._compact = model, model if isinstance(corpus, ManyShards) else None
         self.development_areas = watch.areas
         self.recipe, self.tuned, self.learned = self._chosen, None, None
         if gold is not None and Threshold in self.recipe.decoding_owners and "threshold" not in self._asked:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
             self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
-        self._fitted = bitext, None if learned.sampled else shard
+        self._fitted = bitext, None if learned.sampled or isinstance(corpus, ManyShards) else corpus[0]
         if learned.sampled:  # what is aligned is another text: the sample's own slots have done their work
             self.model = self._compacted()
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
@@ -169,13 +198,16 @@ class Aligner:
             monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
             words = self._words(bitext)
 
-            def align_part(part: Bitext) -> Alignments:
-                shard = self._lay_out(part)
-                return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
-
             starts = range(0, len(bitext), CHUNK_PAIRS)
             parts = (bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts)
-            result = Alignments.concatenate(list(self.engine.map(align_part, parts)))
+            if self.engine.local:
+                found = list(self.engine.map(partial(self._align_part, words, compact, monitor), parts))
+            else:
+                found = []
+                for one in self.engine.map(partial(self._sent()._align_part, words, compact, Monitor()), parts):
+                    found.append(one)
+                    monitor.worked(len(one))
+            result = Alignments.concatenate(found)
         result.text = bitext.text  # only to show the words in a notebook
         return result
 
@@ -329,7 +361,14 @@ class Aligner:
         )
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, threads: int | None = None, **options: Any) -> Aligner:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        *,
+        threads: int | None = None,
+        engine: Engine | str | None = None,
+        **options: Any,
+    ) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
         model, source, target, about, learned = load_model(path)
         with one_line(path):
@@ -342,7 +381,7 @@ class Aligner:
                     f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
                 ) from error
             _choice(recipe).check(type(model))
-        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads)
+        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads, engine=engine)
         aligner.model = aligner._compact = model
         aligner.source_vocabulary, aligner.target_vocabulary = source, target
         aligner.text_options = text_options
@@ -370,6 +409,38 @@ class Aligner:
     def _lay_out(self, bitext: Bitext) -> Shard:
         return shard_of(bitext, self.engine.pool)
 
+    def _corpus(
+        self, learned: Lesson, train: Training, work: str | PathLike[str] | None
+    ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
+        """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
+        bitext, cells = learned.bitext, cells_of(learned.bitext)
+        if learned.sampled or cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
+            return [self._lay_out(bitext)], nullcontext()
+        if work is not None:
+            return ManyShards(bitext, self.engine.pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
+        folder = TemporaryDirectory(prefix="dovetail-")
+        return ManyShards(bitext, self.engine.pool, Folder(folder.name), SHARD_CELLS), folder
+
+    def _told(self, bitext: Bitext, warm: Aligner | None, priors: Sequence[Prior]) -> dict[str, Any]:
+        """What tells this training from others: all that its iterations depend on."""
+        from dovetail import __version__
+
+        return {
+            "version": __version__,
+            "recipe": self.recipe.to_dict(),
+            "seed": self.seed,
+            "text": digest(bitext),
+            "start": None if warm is None else warm._digest(),
+            "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
+        }
+
+    def _digest(self) -> str:
+        """Tells a trained aligner from others."""
+        compact, found = self._compacted(), sha256()
+        for name, values in sorted({**compact.lexicon.arrays(), **compact.arrays()}.items()):
+            found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+        return found.hexdigest()
+
     def _transferred(self, bitext: Bitext, shard: Shard) -> Model:
         """The model for the words of another text."""
         return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
@@ -386,6 +457,16 @@ class Aligner:
     def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
         decodable = self._decodable(model, bitext, shard)
         return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, monitor.worked)
+
+    def _align_part(self, words: WordMap, compact: Model, monitor: Monitor, part: Bitext) -> Alignments:
+        shard = self._lay_out(part)
+        return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
+
+    def _sent(self) -> Aligner:
+        """As it is sent to other machines: without the text that it was fitted to, and its whole model."""
+        other = copy(self)
+        other._fitted = other.model = other._compact = other._facts = None
+        return other
 
     def _expected_fertilities(self, side: int, bitext: Bitext | None) -> FertilityMeans:
         text = self._fitted[0] if bitext is None and self._fitted is not None else bitext
@@ -445,16 +526,22 @@ class Aligner:
         weight = self.recipe.options.of(PriorOptions).dictionary_weight
         return (DictionaryPrior.of(dictionary, learned.bitext, weight, learned.sampled),)
 
-    def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
-        if warm_start is None:
-            return Start(TableLexicon.uniform)
-        other = warm_start if isinstance(warm_start, Aligner) else Aligner.load(warm_start)
+    def _start(self, bitext: Bitext, other: Aligner | None) -> Start:
+        if other is None:
+            return Start(lambda slots, table: TableLexicon.uniform(slots, table=table))
         compact, words = other._compacted(), other._words(bitext)
 
-        def lexicon(slots: Slots) -> TableLexicon:
-            return TableLexicon.uniform(slots).primed_by(compact.lexicon, words, self.engine.pool)
+        def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
+            return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, self.engine.pool)
 
         return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
+
+
+def _given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> dict[str, Any]:
+    """Values that a training has before it begins, and need not keep."""
+    slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
+    given = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
+    return given | {f"prior {number}": prior for number, prior in enumerate(priors)}
 
 
 def _choice(recipe: Recipe) -> Choice:

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.store import Store
 from dovetail.bitext.windows import Windows, cut
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
 from dovetail.kernels.text import cooccurrence as kernels
@@ -47,14 +48,23 @@ class Slots:
     def kept(self, used: np.ndarray) -> tuple[Slots, np.ndarray]:
         """Only the slots that `used` marks, rows sorted by target word; and their old numbers."""
         kept = np.flatnonzero(used)
-        rows = self.source[kept]
+        row_start = np.searchsorted(kept, self.row_start)
+        rows = np.repeat(np.arange(self.n_sources), np.diff(row_start))
         kept = kept[np.argsort(rows * np.int64(self.n_targets) + self.target[kept], kind="stable")]
-        row_start = _cumulative(np.bincount(rows, minlength=self.n_sources))
         return Slots(row_start, self.target[kept], self.n_targets), kept
 
     def runs(self) -> list[tuple[int, int]]:
         """Runs of source words with about SLOT_TASK slots each."""
         return slot_runs(self.row_start)
+
+    def none(self) -> Slots:
+        """No slots at all, in place of these."""
+        return Slots(np.zeros(1, np.int64), np.empty(0, np.int32), self.n_targets)
+
+    def rows(self, first: int, last: int) -> Slots:
+        """Only those of source words first..last - 1, for the same vocabularies."""
+        low, high = self.row_start[first], self.row_start[last]
+        return Slots(np.clip(self.row_start, low, high) - low, self.target[low:high], self.n_targets)
 
 
 @dataclass(frozen=True)
@@ -100,14 +110,28 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where a shard stands among others: its number, which slots of the whole text its own are, and the store that all of
+    them put things aside in."""
+
+    number: int
+    slots: np.ndarray  # int32 or int64 (slots of the shard,)
+    store: Store
+
+
+@dataclass(frozen=True)
 class Shard:
-    """A packed bitext laid out for the kernels: its windows, its slots, and blocks of pieces.  It needs nothing else."""
+    """A packed bitext laid out for the kernels: its windows, its slots, and blocks of pieces.
+
+    One that is a part of a text has a `place` there; its words have the same numbers as in the whole text.
+    """
 
     source_ids: np.ndarray
     target_ids: np.ndarray
     pieces: Windows
     slots: Slots
     blocks: list[Block]
+    place: Place | None = None
 
     @property
     def longest(self) -> int:
@@ -135,12 +159,8 @@ class Shard:
 
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
-
-        source_length, target_length = self.pieces.source_length[pieces], self.pieces.target_length[pieces]
-        source_ids = self.source_ids[token_places(self.pieces.source_start[pieces], source_length)]
-        target_ids = self.target_ids[token_places(self.pieces.target_start[pieces], target_length)]
-        sides = source_ids, _cumulative(source_length), target_ids, _cumulative(target_length)
-        return lay_out(*sides, self.slots.n_sources, self.slots.n_targets, pool)
+        sizes = self.slots.n_sources, self.slots.n_targets
+        return lay_out_pieces(self.source_ids, self.target_ids, self.pieces, pieces, *sizes, pool)
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
@@ -161,21 +181,23 @@ def lay_out(
     n_sources: int,
     n_targets: int,
     pool: Pool,
-    block_cells: int = BLOCK_CELLS,
+    block_cells: int | None = None,
+    longest: int = 0,
 ) -> Shard:
     """Cut a packed bitext into pieces, give every co-occurring pair of types a slot and every cell its rank.
 
-    Linear in the number of cells: rows are counting-sorted by source word, and each word numbers its partners.
+    Linear in the number of cells: rows are counting-sorted by source word, and each word numbers its partners.  `longest` is
+    that of a larger text, if this is a part of one.
     """
     pieces = cut(source_offsets, target_offsets)
-    piece_row = _cumulative(pieces.source_length)
-    piece_column = _cumulative(pieces.target_length)
-    piece_cell = _cumulative(pieces.source_length.astype(np.int64) * pieces.target_length)
+    piece_row = cumulative(pieces.source_length)
+    piece_column = cumulative(pieces.target_length)
+    piece_cell = cumulative(pieces.source_length.astype(np.int64) * pieces.target_length)
     row_piece = np.repeat(np.arange(len(pieces), dtype=np.int32), pieces.source_length)
     words = source_ids[token_places(pieces.source_start, pieces.source_length)]
 
     order, word_starts = kernels.sort_by_word(words, n_sources)
-    cells_of_word = np.diff(_cumulative(pieces.target_length[row_piece[order]])[word_starts])
+    cells_of_word = np.diff(cumulative(pieces.target_length[row_piece[order]])[word_starts])
     bound = np.minimum(cells_of_word, n_targets)
     bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
     rank = np.empty(piece_cell[-1], np.uint16)
@@ -188,13 +210,13 @@ def lay_out(
 
     cuts = _equal_shares(cells_of_word + bound // 4, max(TASKS, int(bound.sum() >> 24)))
     found = pool.map(rank_words, cuts)
-    row_start = _cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
+    row_start = cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
     target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
 
-    longest = int(max(pieces.source_length.max(initial=0), pieces.target_length.max(initial=0)))
+    longest = max(longest, longest_side(pieces))
     blocks = []
     of_pieces = pieces.source_start, pieces.target_start, pieces.source_length, pieces.target_length
-    for first, last in _blocks(piece_cell, block_cells):
+    for first, last in block_runs(piece_cell, block_cells):
         rows, cells = slice(piece_row[first], piece_row[last]), slice(piece_cell[first], piece_cell[last])
         before = [place[first:last] - place[first] for place in (piece_row, piece_column, piece_cell)]
         lines = np.stack([*before, *(values[first:last] for values in of_pieces)], axis=1).astype(np.int64)
@@ -205,9 +227,36 @@ def lay_out(
     return Shard(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
 
 
+def lay_out_pieces(
+    source_ids: np.ndarray,
+    target_ids: np.ndarray,
+    pieces: Windows,
+    chosen: np.ndarray,
+    n_sources: int,
+    n_targets: int,
+    pool: Pool,
+    block_cells: int | None = None,
+    longest: int = 0,
+) -> Shard:
+    """Some pieces (by number) of a packed bitext laid out by themselves, for the same vocabularies."""
+    source_length, target_length = pieces.source_length[chosen], pieces.target_length[chosen]
+    sides = (
+        source_ids[token_places(pieces.source_start[chosen], source_length)],
+        cumulative(source_length),
+        target_ids[token_places(pieces.target_start[chosen], target_length)],
+        cumulative(target_length),
+    )
+    return lay_out(*sides, n_sources, n_targets, pool, block_cells, longest)
+
+
+def longest_side(pieces: Windows) -> int:
+    """Tokens of the longest side of any piece."""
+    return int(max(pieces.source_length.max(initial=0), pieces.target_length.max(initial=0)))
+
+
 def token_places(start: np.ndarray, length: np.ndarray) -> np.ndarray:
     """Places in the packed ids of the tokens of pieces, in order."""
-    before = _cumulative(length)
+    before = cumulative(length)
     return np.repeat(start - before[:-1], length) + np.arange(before[-1])
 
 
@@ -219,14 +268,15 @@ def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
     return [(int(low), int(high)) for low, high in pairwise(edges)]
 
 
-def _cumulative(lengths: np.ndarray) -> np.ndarray:
+def cumulative(lengths: np.ndarray) -> np.ndarray:
     total = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=total[1:])
     return total
 
 
-def _blocks(piece_cell: np.ndarray, block_cells: int) -> list[tuple[int, int]]:
-    """Runs of pieces with at most `block_cells` cells, or one larger piece alone."""
+def block_runs(piece_cell: np.ndarray, block_cells: int | None = None) -> list[tuple[int, int]]:
+    """Runs of pieces with at most `block_cells` cells (BLOCK_CELLS unless told), or one larger piece alone."""
+    block_cells = BLOCK_CELLS if block_cells is None else block_cells
     runs = []
     first, pieces = 0, len(piece_cell) - 1
     while first < pieces:
@@ -248,7 +298,7 @@ def _block(
 ) -> Block:
     order, starts = kernels.sort_by_word(words, int(words.max(initial=-1)) + 1)
     I, J = pieces.lines[:, LENGTH_I], pieces.lines[:, LENGTH_J]
-    cells_before = _cumulative(J[row_piece[order]])
+    cells_before = cumulative(J[row_piece[order]])
     shares = _equal_shares(np.diff(cells_before[starts]), TASKS)
     cost = I * J * (I + J + 16)  # both directions of an HMM, and what every cell costs anyway
     word_tasks = [order[starts[low] : starts[high]] for low, high in shares]

@@ -115,6 +115,14 @@ from dovetail.cli.options import (
     metavar="N",
     help="Threads; never changes the result.  [default: all cores]",
 )
+@click.option(
+    "--engine",
+    type=click.Choice(["threads", "ray"]),
+    default="threads",
+    show_default=True,
+    help="What goes over a large text: threads of this machine, or workers of a Ray cluster.",
+)
+@click.option("--address", metavar="HOST:PORT", help="The Ray cluster's.  [default: workers on this machine]")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of recipes that sample.")
 @click.option("--quiet", is_flag=True, help="No progress, no notes.")
 @plugins
@@ -131,6 +139,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.alignments.formats import alignment_formats
     from dovetail.bitext.source import TextSource
     from dovetail.cli.run import Run, said_if_interrupted
+    from dovetail.engines import engine_of
     from dovetail.large.work import work_folder
     from dovetail.models.storage import check_place
 
@@ -158,11 +167,12 @@ def align(source: str, target: str | None, **values: Any) -> None:
     keep_text = alignment_formats[format_].needs_text or format_ == "jsonl"
     keep_text = keep_text or values["on_whitespace"] or values["write_tokens"] is not None
 
+    engine = engine_of(values["engine"], values["threads"], values["address"])
     if values["load"]:
-        aligner = Aligner.load(values["load"], threads=values["threads"], **changes)
+        aligner = Aligner.load(values["load"], engine=engine, **changes)
         options |= reading_of(aligner.text_options, options)
     else:
-        aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
+        aligner = Aligner(values["recipe"] or "default", seed=values["seed"], engine=engine, **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
     with work_folder(values["work"]) as work, said_if_interrupted(values["work"]):

@@ -110,7 +110,7 @@ class Run:
         values = self.values
         about = self.work.learned if values["work"] is not None and not values["load"] else None
         if about is not None:
-            self.aligner = Aligner.load(self.work.model, threads=values["threads"])
+            self.aligner = Aligner.load(self.work.model, engine=self.aligner.engine)
             self.pairs = about["pairs"]
         elif values["load"]:
             check_budget(self.aligner.recipe, None, values["memory"])
@@ -142,6 +142,7 @@ class Run:
             dictionary=self._dictionary(),
             constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
             development=_development(values, learned.pairs) if values["development_gold"] else None,
+            work=self.work.place / "learning" if values["work"] is not None else None,
         )
         if aligner.tuned is not None:
             threshold, grow, aer = aligner.tuned

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dovetail.bitext.shards import Shard
-from dovetail.engines.engine import A, B, Engine
+from dovetail.engines.engine import A, B, Engine, expect
 from dovetail.models.model import Learner, Memory, Statistics, Worked
 from dovetail.pool import Pool
 
 
 class Threads(Engine):
+    local = True
+
     def __init__(self, threads: int | None = None) -> None:
         self.pool = Pool(threads)
 
@@ -19,8 +21,8 @@ class Threads(Engine):
     ) -> tuple[Statistics, list[Memory]]:
         total: Statistics | None = None
         kept = []
-        for shard, known in zip(corpus, memory, strict=True):
-            statistics, remembered = model.expect(shard, known, self.pool, worked)
+        for number, known in enumerate(memory):
+            statistics, remembered = expect(model, corpus, number, known, self.pool, worked)
             total = statistics if total is None else total + statistics
             kept.append(remembered)
         if total is None:

@@ -161,7 +161,7 @@ class Constrained(IBM1):
             self.kept,
             statistics is None,
         )
-        counting = statistics is not None and len(statistics.jumps) > 0
+        counting = statistics is not None and len(statistics.blocks[-1].jumps) > 0
 
         def task(first: int, last: int) -> Counted:
             counted = Counted(scores, JumpSums.zeros(block.longest, counting), np.zeros(3))

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.shards import Block, Shard
+from dovetail.bitext.shards import Block
 from dovetail.kernels.hmm import dense as kernels
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.projection.records import PlainModel
 from dovetail.kernels.records import JumpSums, Workspace
-from dovetail.models.ibm1 import IBM1, DenseStatistics
+from dovetail.models.ibm1 import IBM1, BlockSums, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpFactor, JumpOptions, WindowJumps, saved_jumps
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.model import Memory, Moves
@@ -42,9 +42,8 @@ class HMM(IBM1):
     moving = True
     options = (*IBM1.options, HMMStage, JumpOptions, Null)
 
-    def zeros(self, shard: Shard) -> DenseStatistics:
-        jumps = JumpCounts.zeros(shard.longest), JumpCounts.zeros(shard.longest)
-        return replace(super().zeros(shard), jumps=jumps)
+    def no_sums(self, longest: int) -> BlockSums:
+        return BlockSums(np.zeros(2), (JumpCounts.zeros(longest), JumpCounts.zeros(longest)))
 
     def reestimate(self, statistics: DenseStatistics, pool: Pool) -> HMM:
         forward, reverse = (jumps.reestimate(seen) for jumps, seen in zip(self.jumps, statistics.jumps, strict=True))

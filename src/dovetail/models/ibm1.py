@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.gibbs import alignments as alignment_kernels
 from dovetail.kernels.hmm import agreement as agreement_kernels
@@ -17,7 +20,7 @@ from dovetail.kernels.projection.records import PlainModel
 from dovetail.kernels.records import JumpSums, Workspace
 from dovetail.models.jumps.distance import JumpCounts
 from dovetail.models.lexicon.lexicon import PriorOptions
-from dovetail.models.lexicon.table import LexiconCounts, Smoothing, TableLexicon
+from dovetail.models.lexicon.table import CountsApart, LexiconCounts, Smoothing, TableLexicon
 from dovetail.models.model import Memory, Model, Worked
 from dovetail.options import Options, option
 from dovetail.pool import Pool
@@ -31,24 +34,52 @@ class IBM1Stage(Options):
 
 
 @dataclass
-class DenseStatistics:
-    """Links of word types and, for models that jump, jumps of both directions, which are added in the order of shards."""
+class BlockSums:
+    """Of one block: the log-likelihood, and for models that jump, jumps of both directions."""
 
-    lexicon: LexiconCounts
     log_likelihood: np.ndarray
     jumps: tuple[JumpCounts, ...] = ()
 
+    def __add__(self, other: BlockSums) -> BlockSums:
+        jumps = tuple(one + more for one, more in zip(self.jumps, other.jumps, strict=True))
+        return BlockSums(self.log_likelihood + other.log_likelihood, jumps)
+
+
+@dataclass
+class DenseStatistics:
+    """Links of word types, and what depends on the order of addition: sums of blocks, which are added in their order.
+
+    So the sums are the same however blocks are shared out among shards.
+    """
+
+    lexicon: LexiconCounts | CountsApart
+    blocks: list[BlockSums]
+
     def add_jumps(self, sums: JumpSums) -> None:
-        for total, jump, start in zip(self.jumps, sums.jump, sums.start, strict=True):
+        """Jumps of the last block."""
+        for total, jump, start in zip(self.blocks[-1].jumps, sums.jump, sums.start, strict=True):
             total.jump[:] += jump
             total.start[:] += start
 
     def __add__(self, other: DenseStatistics) -> DenseStatistics:
-        return DenseStatistics(
-            self.lexicon + other.lexicon,
-            self.log_likelihood + other.log_likelihood,
-            tuple(one + more for one, more in zip(self.jumps, other.jumps, strict=True)),
-        )
+        return DenseStatistics(self.lexicon + other.lexicon, [reduce(add, self.blocks + other.blocks)])  # type: ignore[operator]
+
+    @property
+    def sums(self) -> BlockSums:
+        """Of all blocks."""
+        return reduce(add, self.blocks)
+
+    @property
+    def log_likelihood(self) -> np.ndarray:
+        return self.sums.log_likelihood
+
+    @property
+    def jumps(self) -> tuple[JumpCounts, ...]:
+        return self.sums.jumps
+
+    def apart(self, corpus: StoredShards, number: int) -> DenseStatistics:
+        """Those of one of many shards, with its links put aside."""
+        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
 
 
 @dataclass
@@ -66,16 +97,29 @@ class IBM1(Model):
     options: ClassVar[tuple[type[Options], ...]] = (IBM1Stage, Smoothing, PriorOptions)
 
     def zeros(self, shard: Shard) -> DenseStatistics:
-        """Nothing counted yet."""
-        return DenseStatistics(LexiconCounts.zeros(shard.slots), np.zeros(2))
+        """Nothing counted yet; room for the sums of one block."""
+        return DenseStatistics(LexiconCounts.zeros(shard.slots), [self.no_sums(shard.longest)])
+
+    def no_sums(self, longest: int) -> BlockSums:
+        """Before a block is counted; pieces have up to `longest` tokens on a side."""
+        return BlockSums(np.zeros(2))
+
+    def sent(self) -> IBM1:
+        return replace(self, lexicon=replace(self.lexicon, slots=self.lexicon.slots.none(), pseudo_counts=None))
+
+    def on(self, shard: Shard, pool: Pool) -> IBM1:
+        return replace(self, lexicon=self.lexicon.on(shard, pool))
 
     def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[DenseStatistics, Memory]:
         statistics = self.zeros(shard)
         work = shard.workspace()
-        for block in shard:
+        for number, block in enumerate(shard):
+            if number > 0:
+                statistics.blocks.append(self.no_sums(shard.longest))
             view = block.view(work)
             self.lexicon.gather(block, view, pool)
-            statistics.log_likelihood += self.infer(block, view, pool, statistics, memory).sum(axis=0)
+            scores = self.infer(block, view, pool, statistics, memory)
+            statistics.blocks[-1].log_likelihood += scores.sum(axis=0)
             if self.agreement:
                 agree(block, view, pool)
             statistics.lexicon.add(block, view, pool)

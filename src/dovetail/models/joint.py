@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dovetail.bitext.shards import Block, Shard
+from dovetail.bitext.sharding import StoredShards, places_of
+from dovetail.bitext.shards import Block, Place, Shard, Slots
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live import chain as chain_kernels
 from dovetail.kernels.live import settle as settle_kernels
-from dovetail.kernels.live.records import Beliefs, Counts, Jumps, TokenMoves, Values
-from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Workspace
+from dovetail.kernels.live.records import Beliefs, Counts, Jumps, LiveCells, TokenMoves, Values
+from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Side, Workspace
 from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertility.beliefs import CategoricalFertility
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts
+from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts, LinksApart, live_slots
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked
@@ -87,28 +88,79 @@ class LiveMemory:
     cells: list[Live]
     narrow: bool
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For a store."""
+        parts = {
+            f"{k}.{name}": values for k, live in enumerate(self.cells) for name, values in live.cells._asdict().items()
+        }
+        return parts | {"size": np.array([len(self.cells), self.narrow])}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> LiveMemory:
+        size, narrow = arrays["size"].tolist()
+        cells = [LiveCells(*(arrays[f"{k}.{name}"] for name in LiveCells._fields)) for k in range(size)]
+        return cls([Live(one) for one in cells], bool(narrow))
+
 
 @dataclass
-class JointStatistics:
-    """Links, jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences.
+class WordSums:
+    """Jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences.
 
-    Of several shards, all but the links are added in the order of the shards.
+    Of a block, these are the words that `words` names, by source and by target; of a text, all.
     """
 
-    lexicon: LinkCounts
     jumps: tuple[np.ndarray, np.ndarray]
     ends: np.ndarray  # float64 (directions, start and end, counts and exposure, positions)
     fertility: tuple[np.ndarray, np.ndarray]
     log_likelihood: np.ndarray
+    words: tuple[np.ndarray, np.ndarray] | None = None
+
+    @classmethod
+    def zeros(cls, sizes: tuple[int, int], fertilities: int) -> WordSums:
+        jumps = np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))
+        fertility = np.zeros((sizes[0], fertilities)), np.zeros((sizes[1], fertilities))
+        return cls(jumps, np.zeros((2, 2, 2, POSITIONS)), fertility, np.zeros(2))
+
+    def add(self, block: WordSums) -> None:
+        """Add a block's sums to these of a text."""
+        self.ends += block.ends
+        self.log_likelihood += block.log_likelihood
+        for side, words in enumerate(block.words or ()):
+            self.jumps[side][words] += block.jumps[side]
+            self.fertility[side][words] += block.fertility[side]
+
+
+@dataclass
+class JointStatistics:
+    """Links, whose sums are exact, and sums over words, to which blocks are added in the order of the text.
+
+    So they are the same however blocks are shared out among shards.  Of one of many shards, `blocks` wait for that.
+    """
+
+    lexicon: LinkCounts | LinksApart
+    blocks: list[WordSums] = field(default_factory=list)
+    sums: WordSums | None = None  # of the blocks before those
 
     def __add__(self, other: JointStatistics) -> JointStatistics:
-        return JointStatistics(
-            self.lexicon + other.lexicon,
-            (self.jumps[0] + other.jumps[0], self.jumps[1] + other.jumps[1]),
-            self.ends + other.ends,
-            (self.fertility[0] + other.fertility[0], self.fertility[1] + other.fertility[1]),
-            self.log_likelihood + other.log_likelihood,
-        )
+        both = self.lexicon + other.lexicon  # type: ignore[operator]
+        return JointStatistics(both, other.blocks, self.added())
+
+    def added(self) -> WordSums:
+        """All blocks, added up."""
+        if self.sums is None:
+            links, fertilities = self.lexicon, max((block.fertility[0].shape[1] for block in self.blocks), default=1)
+            self.sums = WordSums.zeros((len(links.null_reverse), len(links.null_forward)), fertilities)
+        while self.blocks:
+            self.sums.add(self.blocks.pop(0))
+        return self.sums
+
+    @property
+    def log_likelihood(self) -> np.ndarray:
+        return self.added().log_likelihood
+
+    def apart(self, corpus: StoredShards, number: int) -> JointStatistics:
+        """Those of one of many shards, with its links put aside."""
+        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
 
 
 @dataclass
@@ -130,6 +182,7 @@ class JointHMM(Model):
     leave_one_out: bool = True
     phase: Phase = field(default_factory=Phase)
     narrow: Narrow | None = None
+    united: bool = False  # of many shards: whether the lexicon has the slots that have a live cell somewhere
 
     name = "joint-hmm"
     moving = True
@@ -144,30 +197,44 @@ class JointHMM(Model):
             number = np.cumsum(self.narrow.used, dtype=memory.cells[0].cells.slot.dtype if memory.cells else None) - 1
             for live in memory.cells:
                 live.renumbered(number)
-        sizes = shard.slots.n_sources, shard.slots.n_targets
-        K = self.fertility[0].table.shape[1] if self.fertility else 1
-        statistics = JointStatistics(
-            LinkCounts.zeros(self.lexicon.slots, self.phase.narrowing and self.narrow is None),
-            (np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))),
-            np.zeros((2, 2, 2, POSITIONS)),
-            (np.zeros((sizes[0], K)), np.zeros((sizes[1], K))),
-            np.zeros(2),
-        )
+        narrowing = not self.united if shard.place is not None else self.phase.narrowing and self.narrow is None
+        links = LinkCounts.zeros(self.lexicon.slots, narrowing)
+        statistics = JointStatistics(links)
         work = shard.workspace()
         cells: list[Any] = memory.cells if memory is not None else [None] * len(shard.blocks)
         for k, block in enumerate(shard):  # one block's new cells take the place of its old ones
-            cells[k] = self._expect_block(block, cells[k], block.view(work), statistics, pool, worked)
+            cells[k], sums = self._expect_block(block, cells[k], block.view(work), links, pool)
+            statistics.blocks.append(sums)
+            if shard.place is None:  # then these are the first of the text
+                statistics.added()
+            worked(block.last - block.first)
+        if shard.place is not None and links.used is not None:
+            statistics.lexicon = _narrowed(shard.place, self.lexicon.slots, links, links.used, cells)
         return statistics, LiveMemory(cells, self.narrow is not None)
+
+    def sent(self) -> JointHMM:
+        none = replace(self.lexicon, slots=self.lexicon.slots.none())
+        return replace(self, lexicon=none) if self.united else self
+
+    def on(self, shard: Shard, pool: Pool) -> JointHMM:
+        """With the lexicon for the shard's slots, or, once live cells are chosen, for those that have some."""
+        assert shard.place is not None
+        if not self.united:
+            return replace(self, lexicon=self.lexicon.looked_up(shard.slots, pool))
+        name, store = live_slots(shard.place.number), shard.place.store
+        rows = store.get(name)
+        slots = Slots(rows["row_start"], rows["target"], shard.slots.n_targets)
+        return replace(self, lexicon=self.lexicon.taken(slots, store.get(places_of(name))["places"]))
 
     def _expect_block(
         self,
         block: Block,
         live: Live | None,
         work: Workspace,
-        statistics: JointStatistics,
+        links: LinkCounts,
         pool: Pool,
-        worked: Worked,
-    ) -> Live:
+    ) -> tuple[Live, WordSums]:
+        """The block's live cells as they are now, and what it counts besides links, which are added to `links`."""
         moving = self.phase.moving
         if live is None or self.phase.anew:
             self.lexicon.gather(block, work, pool)
@@ -181,17 +248,15 @@ class JointHMM(Model):
         else:
             values = self.lexicon.gather_live(live, block, pool)
         counts = _token_moves(block) if moving else None
-        scores = self.infer(live, values, block, work, pool, counts, statistics.ends)
+        ends = np.zeros((2, 2, 2, POSITIONS))
+        scores = self.infer(live, values, block, work, pool, counts, ends)
         live, (values,) = live.narrowed(values, block, self.share, pool)
         beliefs = self.settle(live, values, block, work, pool)
-        statistics.lexicon.add(live, block, work, pool)
-        if counts is not None:
-            self._count(block, counts, beliefs, statistics, pool)
+        links.add(live, block, work, pool)
+        sums = WordSums.zeros((0, 0), 1) if counts is None else self._counted(block, counts, beliefs, pool)
         if not self.leave_one_out:
             live.cells.count[:] = 0.0
-        statistics.log_likelihood += scores.sum(axis=0)
-        worked(block.last - block.first)
-        return live
+        return live, replace(sums, ends=ends, log_likelihood=scores.sum(axis=0))
 
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
         """As every model's: a first pass finds the messages of fertility, a second one heeds them.
@@ -256,38 +321,34 @@ class JointHMM(Model):
         pool.map(settle_kernels.settle, block.tasks, block.pieces, *how, live.cells, values, work, beliefs)
         return beliefs
 
-    def _count(
-        self,
-        block: Block,
-        moves: tuple[TokenMoves, TokenMoves],
-        beliefs: Beliefs,
-        statistics: JointStatistics,
-        pool: Pool,
-    ) -> None:
-        """Add jumps and fertilities of a block; the two sides are counted side by side, each in order."""
-        bins = bins_for(block.longest)
-        lines, source_ids, target_ids = block.pieces
-        sides = (SOURCE_SIDE, source_ids, beliefs.rows), (TARGET_SIDE, target_ids, beliefs.columns)
+    def _counted(self, block: Block, moves: tuple[TokenMoves, TokenMoves], beliefs: Beliefs, pool: Pool) -> WordSums:
+        """Jumps and fertilities of a block's words; the two sides are counted side by side, each in order."""
+        bins, tokens = bins_for(block.longest), (beliefs.rows, beliefs.columns)
+        sides = [own_words(block, side) for side in (SOURCE_SIDE, TARGET_SIDE)]
+        K = self.fertility[0].table.shape[1] if self.fertility else 1
+        sums = WordSums.zeros((len(sides[0].words), len(sides[1].words)), K)
 
         def task(number: int) -> None:
-            side, ids, of_tokens = sides[number]
-            kernels.bin_counts(lines, side, ids, moves[number], bins, statistics.jumps[number])
+            own, side = sides[number], (SOURCE_SIDE, TARGET_SIDE)[number]
+            kernels.bin_counts(own.lines, side, own.ids, moves[number], bins, sums.jumps[number])
             if self.fertility is not None:
-                kernels.add_beliefs(lines, side, ids, of_tokens, statistics.fertility[number])
+                kernels.add_beliefs(own.lines, side, own.ids, tokens[number], sums.fertility[number])
 
         pool.map(task, [(0,), (1,)])
+        return replace(sums, words=(sides[0].words, sides[1].words))
 
     def reestimate(self, statistics: JointStatistics, pool: Pool) -> JointHMM:
         """M-step of every factor, or, in a phase without `moving`, of the lexicon alone."""
-        model = self.with_links(statistics.lexicon)
+        links, sums = statistics.lexicon, statistics.added()
+        model = self._united(links, pool) if isinstance(links, LinksApart) else self.with_links(links)
         if not self.phase.moving:
             return model
         forward, reverse = (
-            WordJumps.estimate(statistics.jumps[side], statistics.ends[side], self.jump_strength) for side in range(2)
+            WordJumps.estimate(sums.jumps[side], sums.ends[side], self.jump_strength) for side in range(2)
         )
         fertility = None
         if self.fertility is not None:
-            source, target = (CategoricalFertility.estimate(beliefs) for beliefs in statistics.fertility)
+            source, target = (CategoricalFertility.estimate(beliefs) for beliefs in sums.fertility)
             fertility = source, target
         return replace(model, jumps=(forward, reverse), fertility=fertility)
 
@@ -299,6 +360,14 @@ class JointHMM(Model):
             lexicon, slots = lexicon.restricted(links.used), slots[links.used]
         lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse))
         return replace(self, lexicon=lexicon, narrow=narrow)
+
+    def _united(self, links: LinksApart, pool: Pool) -> JointHMM:
+        """M-step of the lexicon from the links of many shards."""
+        lexicon = self.lexicon
+        if not self.united:
+            lexicon = lexicon.learning(links.unite(lexicon.slots.n_targets, pool), pool)
+        lexicon = lexicon.with_counts(links.whole(lexicon.slots), (links.null_forward, links.null_reverse))
+        return replace(self, lexicon=lexicon, united=True)
 
     def widened(self) -> JointHMM:
         """With all slots again."""
@@ -364,6 +433,37 @@ class JointHMM(Model):
         ((null, power, share),) = checked_arrays(arrays, "", {"constants": Array(np.float64, (3,), most=1.0)}, {})
         own = JointOptions(agreement_power=float(power), share=float(share))
         return cls(lexicon, (source, target), fertility, Null(float(null)).null, own.agreement_power, own.share)
+
+
+class OwnWords(NamedTuple):
+    """Words of one side of a block, and its tokens by their numbers among these."""
+
+    words: np.ndarray  # int64: ascending
+    lines: np.ndarray  # the block's, for these ids
+    ids: np.ndarray  # int32 (tokens,)
+
+
+def own_words(block: Block, side: Side) -> OwnWords:
+    """Number the words of a block's tokens."""
+    lines, ids = block.lines.copy(), (block.pieces.source_ids, block.pieces.target_ids)[side is TARGET_SIDE]
+    first = lines[:, side.start].min(initial=len(ids))
+    last = (lines[:, side.start] + lines[:, side.length]).max(initial=first)
+    lines[:, side.start] -= first
+    tokens = ids[first:last]
+    number = np.zeros(tokens.max(initial=-1) + 1, np.int32)
+    number[tokens] = 1
+    words = np.flatnonzero(number)
+    number[words] = np.arange(len(words))
+    return OwnWords(words, lines, number[tokens])
+
+
+def _narrowed(place: Place, slots: Slots, links: LinkCounts, used: np.ndarray, cells: list[Live]) -> LinkCounts:
+    """The links of the slots that have a live cell; cells are given these slots' numbers, and the store the slots."""
+    before = np.concatenate([[0], np.cumsum(used)])
+    place.store.put(live_slots(place.number), {"row_start": before[slots.row_start], "target": slots.target[used]})
+    for live in cells:
+        live.renumbered(before)
+    return LinkCounts(links.slots[used], links.null_forward, links.null_reverse)
 
 
 def _token_moves(block: Block | None) -> tuple[TokenMoves, TokenMoves]:

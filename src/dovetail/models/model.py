@@ -31,7 +31,11 @@ Worked = Callable[[int], None]  # called with the number of pieces done
 
 
 class Statistics(Protocol):
-    """What an E-step leaves for the M-step.  Those of several shards are added in the order of the shards."""
+    """What an E-step leaves for the M-step.  Those of several shards are added in the order of the shards.
+
+    A model that goes over many shards leaves statistics with `apart(corpus, number)`, too: the same, with what is large put
+    aside in the corpus's store.
+    """
 
     log_likelihood: np.ndarray  # float64 (2,): of both directions
 
@@ -71,6 +75,14 @@ class Learner(Protocol):
     @abstractmethod
     def reestimate(self, statistics: Any, pool: Pool) -> Learner:
         """M-step: every factor re-estimates itself from the statistics of all shards."""
+
+    def sent(self) -> Learner:
+        """What `on` needs of this learner, for other machines."""
+        return self
+
+    def on(self, shard: Shard, pool: Pool) -> Learner:
+        """What `expect` needs of this learner on one of many shards, whose slots are its own."""
+        raise ValueError(f"the model {self.name} does not go from shard to shard")
 
 
 class Model(Learner, Protocol):

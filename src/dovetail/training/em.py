@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Shard
 from dovetail.engines import Engine
 from dovetail.models.model import Learner, Memory
@@ -32,15 +33,26 @@ def fit(
     what shards remember now; what kind of model that is the caller knows.
     """
     memory = [None] * len(corpus) if memory is None else memory
-    monitor.begin(model.name, iterations, sum(len(shard.pieces) for shard in corpus))
-    for iteration in range(iterations):
+    pieces = len(corpus.pieces) if isinstance(corpus, ManyShards) else sum(len(shard.pieces) for shard in corpus)
+    history, keeper = [], monitor.keeper
+    monitor.begin(model.name, iterations, pieces)
+    known = keeper.begin() if keeper is not None else None
+    if known is not None:
+        model, memory, history = known["model"], known["memory"], known["history"]
+        monitor.resume(history, pieces)
+        if known["ended"]:
+            return model, memory
+    for iteration in range(len(history), iterations):
         model = schedule(model, iteration)
         statistics, memory = engine.sum(model, corpus, memory, monitor.worked)
         model = model.reestimate(statistics, engine.pool)
-        likelihood = statistics.log_likelihood
+        history.append(statistics.log_likelihood)
         del statistics  # before the next ones are made
-        ended = watch(model)
-        converged = monitor.iterated(likelihood).converged and not to_the_end
-        if converged or ended is not None:
-            return ended or model, memory
+        better = watch(model)
+        ended = (monitor.iterated(history[-1]).converged and not to_the_end) or better is not None
+        model = better or model
+        if keeper is not None:
+            keeper.keep(model=model, memory=memory, history=history, ended=ended)
+        if ended:
+            break
     return model, memory

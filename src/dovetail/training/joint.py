@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Shard
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.models.fertility.beliefs import CategoricalFertility
@@ -20,6 +21,7 @@ from dovetail.models.lexicon.table import Smoothing
 from dovetail.models.live import Live
 from dovetail.models.model import Learner, Memory, Worked
 from dovetail.models.null import Null
+from dovetail.options import Settings
 from dovetail.pool import Pool
 from dovetail.training import em
 from dovetail.training.drawing import SampleOptions
@@ -28,7 +30,13 @@ from dovetail.training.train import Task, reads
 SPELLING_CELLS = 1 << 24  # cells of a shard on which the worth of a spelling is measured
 
 
-@reads(SampleOptions)
+def goes_over_shards(settings: Settings, cells: int) -> bool:
+    """A text that is learned from at once, without a part of it first, is in memory as a whole."""
+    samples = settings.of(SampleOptions)
+    return not samples.over(cells) and _step(cells, samples.sample) > 2
+
+
+@reads(SampleOptions, many_shards=goes_over_shards, resumes=True)
 def train(task: Task) -> JointHMM:
     """IBM Model 1, then the joint HMM; of a large text both learn from a part first, and the HMM goes on with all of it.
 
@@ -38,24 +46,31 @@ def train(task: Task) -> JointHMM:
     same way: whole or in chunks, now or with the saved model.
     """
     iterations = task.settings.of(HMMStage).hmm_iterations
-    samples = task.settings.of(SampleOptions)
+    samples, pool = task.settings.of(SampleOptions), task.engine.pool
     size, learning, whole = samples.plan(iterations)
-    alone = task.sampled or samples.over(task.shard.total)  # nothing but what there is, and all iterations on it
-    part = None if alone else sample(task.shard, size, task.engine.pool)
+    alone = task.sampled or samples.over(task.text.total)  # nothing but what there is, and all iterations on it
+    part = None if alone else sample(task.text, size, pool)
     options = task.settings.of(JointOptions)
-    leave_one_out = options.leave_one_out and len(task.shard.pieces) >= options.small_text
+    leave_one_out = options.leave_one_out and len(task.text.pieces) >= options.small_text
     if part is None:
         return _learn(task, iterations, leave_one_out)
     model = _learn(replace(task, corpus=[part]), learning, leave_one_out)
-    model = replace(model, lexicon=model.lexicon.moved(task.shard.slots, whole > 0, task.engine.pool))
+    if isinstance(task.corpus, ManyShards):
+        model = replace(model, lexicon=model.lexicon.compact().weighed(task.text.slots, pool))
+    else:
+        model = replace(model, lexicon=model.lexicon.moved(task.text.slots, whole > 0, pool))
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
     return _iterate(task, model, None, whole, anew=0, moving=whole > 1)
 
 
-def sample(shard: Shard, size: int, pool: Pool) -> Shard | None:
+def sample(text: Shard | ManyShards, size: int, pool: Pool) -> Shard | None:
     """Every n-th piece, so that about `size` cells are left; None for a text of less than three times as many."""
-    step = shard.total // size if size > 0 else 0
-    return shard.picked(np.arange(0, len(shard.pieces), step), pool) if step > 2 else None
+    step = _step(text.total, size)
+    return text.picked(np.arange(0, len(text.pieces), step), pool) if step > 2 else None
+
+
+def _step(cells: int, size: int) -> int:
+    return cells // size if size > 0 else 0
 
 
 def _learn(task: Task, iterations: int, leave_one_out: bool) -> JointHMM:
@@ -73,7 +88,7 @@ def _handed_over(task: Task, leave_one_out: bool) -> tuple[JointHMM, Sequence[Me
     def schedule(model: Any, iteration: int) -> Learner:
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
 
-    lexicon = replace(task.start.lexicon(task.shard.slots), smoothing=Smoothing(additive=1e-5))
+    lexicon = replace(task.start.lexicon(task.text.slots, task.room()), smoothing=Smoothing(additive=1e-5))
     ibm1, engine = IBM1(lexicon.with_priors(task.priors, task.vocabularies), agreement=True), task.engine
     return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 
@@ -111,7 +126,7 @@ def _iterate(
         return replace(model.widened() if phase.anew else model, phase=phase)
 
     model, _ = em.fit(model, task.corpus, task.engine, iterations, task.monitor, memory, schedule)
-    return replace(model.widened(), phase=Phase())
+    return replace(model.widened(), phase=Phase(), united=False)
 
 
 @dataclass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dovetail.kernels.compiled import worked_seconds
+from dovetail.training.keeping import Keeper
 
 
 @dataclass(frozen=True)
@@ -36,12 +37,13 @@ Callback = Callable[[Progress], None]
 class Monitor:
     """Counts what has been done, reports it, and decides about convergence.
 
-    An exception raised by the callback stops the work: that is how a caller cancels.
+    An exception raised by the callback stops the work: that is how a caller cancels.  A `keeper` keeps every iteration.
     """
 
-    def __init__(self, callback: Callback | None = None, tolerance: float = 0.0) -> None:
+    def __init__(self, callback: Callback | None = None, tolerance: float = 0.0, keeper: Keeper | None = None) -> None:
         self.callback = callback
         self.tolerance = tolerance
+        self.keeper = keeper
         self.history: list[tuple[str, np.ndarray]] = []
         self.converged = False
         self._now = Progress("", 0, 0, "pairs", 0, 1, None, 0.0)
@@ -63,6 +65,12 @@ class Monitor:
         self.history.append((self._now.stage, log_likelihood.copy()))
         self._report(replace(self._now, objective=objective, iteration=self._now.iteration + 1))
         return self
+
+    def resume(self, history: Sequence[np.ndarray], pieces: int) -> None:
+        """The stage that just began has been through these iterations already."""
+        for log_likelihood in history:
+            self.worked(pieces)
+            self.iterated(log_likelihood)
 
     def _report(self, now: Progress) -> None:
         self._now = replace(now, seconds=worked_seconds() - self._began)

@@ -10,7 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Engine
@@ -44,10 +47,11 @@ class Convergence(Options):
 class Start:
     """Where training starts from: a lexicon for any slots of the text, and what a trained model brings, if there is one.
 
-    `jumps` are that model's, where it has some; `warm` is the model itself for the words of some shard.
+    `lexicon` writes its entries to the table that it is given, if it is. `jumps` are that model's, where it has some;
+    `warm` is the model itself for the words of some shard.
     """
 
-    lexicon: Callable[[Slots], TableLexicon]
+    lexicon: Callable[[Slots, np.ndarray | None], TableLexicon]
     jumps: tuple[JumpFactor, JumpFactor] | None = None
     warm: Callable[[Shard], Model] | None = None
 
@@ -84,14 +88,25 @@ class Task:
         return shard
 
     @property
+    def text(self) -> Shard | ManyShards:
+        """The whole text: its pieces, its slots, its number of cells."""
+        return self.corpus if isinstance(self.corpus, ManyShards) else self.shard
+
+    @property
     def kind(self) -> Any:
         """The class of the model."""
         return models[self.model]
 
     def lexicon(self) -> TableLexicon:
         """The lexicon as it is before training."""
-        lexicon = replace(self.start.lexicon(self.shard.slots), smoothing=self.settings.of(Smoothing))
+        lexicon = replace(self.start.lexicon(self.text.slots, self.room()), smoothing=self.settings.of(Smoothing))
         return lexicon.with_priors(self.priors, self.vocabularies)
+
+    def room(self) -> np.ndarray | None:
+        """For the entries of a table of a corpus of many shards, if it is one."""
+        if not isinstance(self.corpus, ManyShards):
+            return None
+        return self.corpus.store.table("lexicon", (len(self.corpus.slots), 2), np.float32)
 
     def fit(self, model: Any, iterations: int, **arguments: Any) -> Any:
         """EM on this task's corpus, by its engine; the trained model."""
@@ -120,14 +135,22 @@ class Task:
         else:
             model = self.untrained(self.lexicon(), **arguments)
             iterations = self.settings.of(IBM1Stage).ibm1_iterations
-        return self.fit(model.ready_for(self.bitext, self.shard), iterations, watch=self.watch)
+        if not isinstance(self.corpus, ManyShards):
+            model = model.ready_for(self.bitext, self.shard)
+        return self.fit(model, iterations, watch=self.watch)
 
 
 class Training(Protocol):
-    """A function of a task; `options` are the dataclasses that it reads."""
+    """A function of a task; `options` are the dataclasses that it reads.
+
+    `many_shards` says whether it can go over a text of so many cells shard by shard; else the text is one, all in memory.
+    One that `resumes` goes on after its last iteration when it was killed; the others begin again.
+    """
 
     options: tuple[type[Options], ...]
     takes_constraints: bool
+    many_shards: Callable[[Settings, int], bool]
+    resumes: bool
 
     def __call__(self, task: Task) -> Any:
         """A trained Model."""
@@ -136,25 +159,32 @@ class Training(Protocol):
 trainings: Registry[Training] = Registry("training")
 
 
-def reads(*options: type[Options], takes_constraints: bool = False) -> Callable[[Callable[[Task], Model]], Training]:
-    """Say of a training which options it reads, besides those of its model."""
+def reads(
+    *options: type[Options],
+    takes_constraints: bool = False,
+    many_shards: Callable[[Settings, int], bool] = lambda settings, cells: False,
+    resumes: bool = False,
+) -> Callable[[Callable[[Task], Model]], Training]:
+    """Say of a training which options it reads, besides those of its model, and what it can do."""
 
     def told(function: Any) -> Training:
         function.options = (Convergence, *options)
         function.takes_constraints = takes_constraints
+        function.many_shards = many_shards
+        function.resumes = resumes
         return function
 
     return told
 
 
 @trainings.register("em", "expectation-maximisation: IBM Model 1, then the HMM from its lexicon")
-@reads()
+@reads(many_shards=lambda settings, cells: True, resumes=True)
 def train_em(task: Task) -> Model:
     return task.fit_dense()
 
 
 @trainings.register("agreement", "EM in which both directions learn from the product of their posteriors")
-@reads()
+@reads(many_shards=lambda settings, cells: True, resumes=True)
 def train_agreement(task: Task) -> Model:
     return task.fit_dense(agreement=True)
 

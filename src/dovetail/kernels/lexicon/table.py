@@ -58,6 +58,22 @@ def scatter_null(lines, side, ids, posterior, counts):
 
 
 @kernel
+def take(first, last, places, table, taken):
+    """Entries first..last - 1 of a shard's table from the whole text's: taken[k] = table[places[k]]."""
+    for k in range(first, last):
+        taken[k, 0] = table[places[k], 0]
+        taken[k, 1] = table[places[k], 1]
+
+
+@kernel
+def put(places, counts, total):
+    """Add a shard's counts (slots, 2) to the whole text's: total[places[k]] += counts[k]."""
+    for k in range(len(places)):
+        total[places[k], 0] += counts[k, 0]
+        total[places[k], 1] += counts[k, 1]
+
+
+@kernel
 def digamma(x):
     """The logarithmic derivative of the gamma function: recurrence up to 6, then the asymptotic series."""
     result = 0.0

@@ -77,3 +77,29 @@ def rank_cells(first_word, last_word, tokens, n_targets, bound, rank):
         lengths[word - first_word] = used - first
         base += used - first
     return partners[:used].copy(), lengths
+
+
+@kernel
+def unite(starts, targets, n_targets, ranks):
+    """Rows of several shards become one row each: a word's partners, numbered as they first appear from shard to shard.
+
+    `starts` (shards, words + 1) says where in `targets`, the rows of all shards, each shard has its row of each word.
+    Writes to `ranks` where every entry is found in its united row; returns the united rows, concatenated, and their lengths.
+    """
+    shards, words = starts.shape[0], starts.shape[1] - 1
+    seen = np.full(n_targets, -1, np.int64)  # base + rank, as in `rank_cells`
+    partners = np.empty(len(targets), np.int32)
+    lengths = np.empty(words, np.int64)
+    used = 0
+    for word in range(words):
+        first = used
+        for shard in range(shards):
+            for k in range(starts[shard, word], starts[shard, word + 1]):
+                f = targets[k]
+                if seen[f] < first:
+                    seen[f] = used
+                    partners[used] = f
+                    used += 1
+                ranks[k] = seen[f] - first
+        lengths[word] = used - first
+    return partners[:used].copy(), lengths

@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from dovetail.bitext.sharding import StoredShards, places_of, unite
 from dovetail.bitext.shards import Block, Slots
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
 from dovetail.kernels.lexicon import spelling as spelling_kernels
@@ -27,7 +29,7 @@ from dovetail.kernels.live.records import Values
 from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
-from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings, sums_by_word
+from dovetail.models.lexicon.spelling import SpellingPrior, add_by_word, compare_spellings, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
 from dovetail.models.lexicon.table import add_with_nulls
 from dovetail.models.lexicon.words import WordMap, picked
@@ -230,18 +232,60 @@ class CountedLexicon(Lexicon):
 
         One that is not to go on `learning` takes less time and memory.
         """
-        own = self.compact()
-        pseudo_counts = all_pseudo_counts(self.priors, slots, self.vocabularies)
-        more = replace(self, slots=slots, counts=np.empty(len(slots)), levels=own.levels, pseudo_counts=pseudo_counts)
-        more = more._with_prior(self.spelling.for_slots(slots, self.vocabularies, pool))
-        same = [np.arange(size, dtype=np.int32) for size in (slots.n_sources, slots.n_targets)]
-        new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
-        look_up_counts(new, OldRows(own.slots.row_start, own.slots.target, own.counts), more.counts)
+        more = self.compact().looked_up(slots, pool)
+        more = more._with_prior(more.spelling)
         if learning:
             more.levels = [StemLevel.of(slots, self.vocabularies, old.number, old.weight) for old in self.levels]
             for level in more.levels:
                 level.recount(more.counts)
         return more
+
+    def looked_up(self, slots: Slots, pool: Pool) -> CountedLexicon:
+        """This (compact) lexicon's counts for other slots of the same vocabularies; what it knows of words stays."""
+        counts = np.empty(len(slots))
+        same = [np.arange(size, dtype=np.int32) for size in (slots.n_sources, slots.n_targets)]
+        new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
+        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts), counts)
+        return replace(
+            self,
+            slots=slots,
+            counts=counts,
+            spelling=self.spelling.for_slots(slots, self.vocabularies, pool),
+            pseudo_counts=all_pseudo_counts(self.priors, slots, self.vocabularies),
+        )
+
+    def weighed(self, slots: Slots, pool: Pool) -> CountedLexicon:
+        """This (compact) lexicon with the prior weights that all these slots have: `moved`, without moving."""
+        source, target = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
+        more = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
+        for first, last in slots.runs():
+            rows = slots.rows(first, last)
+            self.spelling.for_slots(rows, self.vocabularies, pool).add_weights(rows, source, target)
+            if self.priors:
+                add_by_word(all_pseudo_counts(self.priors, rows, self.vocabularies), rows, *more)
+            release(rows.target)
+        return replace(self, prior_weights=(source + more[0], target + more[1]))
+
+    def learning(self, slots: Slots, pool: Pool) -> CountedLexicon:
+        """For these slots, before they are counted; what it knows of words stays."""
+        return replace(
+            self,
+            slots=slots,
+            spelling=self.spelling.for_slots(slots, self.vocabularies, pool),
+            pseudo_counts=all_pseudo_counts(self.priors, slots, self.vocabularies),
+            levels=[StemLevel.of(slots, self.vocabularies, level.number, level.weight) for level in self.levels],
+        )
+
+    def taken(self, slots: Slots, places: np.ndarray) -> CountedLexicon:
+        """For the slots of a shard, which are at `places` of its own."""
+        return replace(
+            self,
+            slots=slots,
+            counts=self.counts[places],
+            spelling=self.spelling.restricted(places),
+            pseudo_counts=self.pseudo_counts[places] if len(self.pseudo_counts) else self.pseudo_counts,
+            levels=[level.restricted(places) for level in self.levels],
+        )
 
     def compact(self) -> CountedLexicon:
         """Pairs with a count only."""
@@ -365,3 +409,44 @@ class LinkCounts:
         used = self.used if other.used is None else other.used if self.used is None else self.used | other.used
         nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
         return LinkCounts(self.slots + other.slots, *nulls, used)
+
+    def apart(self, corpus: StoredShards, number: int) -> LinksApart:
+        """Those of one of many shards, put aside."""
+        corpus.store.put(_counts(number), {"counts": self.slots})
+        return LinksApart(corpus.store, [number], self.null_forward, self.null_reverse)
+
+
+@dataclass
+class LinksApart:
+    """The same of several shards, each on the slots that have live cells there, until an M-step wants their sums."""
+
+    store: Store
+    shards: list[int]
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+
+    def __add__(self, other: LinksApart) -> LinksApart:
+        nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        return LinksApart(self.store, self.shards + other.shards, *nulls)
+
+    def unite(self, n_targets: int, pool: Pool) -> Slots:
+        """All slots that have a live cell in some shard; each shard is told where its own are."""
+        return unite([live_slots(number) for number in self.shards], n_targets, self.store, pool)
+
+    def whole(self, slots: Slots) -> np.ndarray:
+        """Sums of the counts of all shards, by slot."""
+        total = np.zeros(len(slots))
+        for number in self.shards:
+            places = self.store.get(places_of(live_slots(number)))["places"]
+            total[places] += self.store.get(_counts(number))["counts"]
+            self.store.remove(_counts(number))
+        return total
+
+
+def live_slots(number: int) -> str:
+    """The group of a store that holds those slots of a shard that have live cells."""
+    return f"live-{number:05d}"
+
+
+def _counts(number: int) -> str:
+    return f"counts-{number:05d}"

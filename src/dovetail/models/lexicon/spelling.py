@@ -44,14 +44,25 @@ class SpellingPrior:
 
     def weights(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
         """What the spellings of each word's pairs add to its prior weight, by source and by target word."""
-        return sums_by_word((self.counts - np.float32(self.alpha))[self.bins], slots)
+        sums = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
+        self.add_weights(slots, *sums)
+        return sums
+
+    def add_weights(self, slots: Slots, source: np.ndarray, target: np.ndarray) -> None:
+        """Add them to those of other slots."""
+        add_by_word((self.counts - np.float32(self.alpha))[self.bins], slots, source, target)
 
 
 def sums_by_word(values: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
     """Values of slots added up by source word and by target word."""
     sums = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
-    counted_kernels.add_by_word(slots.row_start, slots.target, values, *sums)
+    add_by_word(values, slots, *sums)
     return sums
+
+
+def add_by_word(values: np.ndarray, slots: Slots, source: np.ndarray, target: np.ndarray) -> None:
+    """The same, added to other sums."""
+    counted_kernels.add_by_word(slots.row_start, slots.target, values, source, target)
 
 
 def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, pool: Pool) -> np.ndarray:

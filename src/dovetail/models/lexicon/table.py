@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.bitext.shards import SLOT_TASK, Block, Slots
+from dovetail.bitext.sharding import StoredShards
+from dovetail.bitext.shards import SLOT_TASK, Block, Shard, Slots
+from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
@@ -64,6 +66,51 @@ class LexiconCounts:
             self.slots + other.slots, self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
         )
 
+    def whole(self, slots: Slots, pool: Pool) -> LexiconCounts:
+        return self
+
+    def apart(self, corpus: StoredShards, number: int) -> CountsApart:
+        """Those of one of many shards, put aside."""
+        corpus.store.put(_counts(number), {"counts": self.slots})
+        return CountsApart(corpus, [number], self.null_forward, self.null_reverse)
+
+
+@dataclass
+class CountsApart:
+    """The same of several shards: each has counts of its own slots in the store, until an M-step wants their sums."""
+
+    corpus: StoredShards
+    shards: list[int]
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+
+    def __add__(self, other: CountsApart) -> CountsApart:
+        nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        return CountsApart(self.corpus, self.shards + other.shards, *nulls)
+
+    def whole(self, slots: Slots, pool: Pool) -> LexiconCounts:
+        """Their sums, one run of source words after another, so that little of them is in memory at a time."""
+        store = self.corpus.store
+        total = store.table("counts", (len(slots), 2), np.float64)
+        parts = [(*self.corpus.rows(number), store.get(_counts(number))["counts"]) for number in self.shards]
+
+        def run(first: int, last: int) -> None:
+            for row_start, places, counts in parts:
+                own = slice(row_start[first], row_start[last])
+                kernels.put(places[own], counts[own], total)
+                release(places[own])
+                release(counts[own])
+            release(total[slots.row_start[first] : slots.row_start[last]])
+
+        pool.map(run, slots.runs())
+        for number in self.shards:
+            store.remove(_counts(number))
+        return LexiconCounts(total, self.null_forward, self.null_reverse)
+
+
+def _counts(number: int) -> str:
+    return f"counts-{number:05d}"
+
 
 def add_with_nulls(
     tasks: Sequence[tuple[Any, ...]],
@@ -102,20 +149,50 @@ class TableLexicon(Lexicon):
     pseudo_counts: np.ndarray | None = None  # float32 (slots,): of all priors together
 
     @classmethod
-    def uniform(cls, slots: Slots, smoothing: Smoothing | None = None) -> TableLexicon:
-        """Uniform over the pairs that co-occur: where EM for IBM Model 1 starts (its likelihood has one peak)."""
+    def uniform(cls, slots: Slots, smoothing: Smoothing | None = None, table: np.ndarray | None = None) -> TableLexicon:
+        """Uniform over the pairs that co-occur: where EM for IBM Model 1 starts (its likelihood has one peak).
+
+        `table` is where its entries are to be written, float32 (slots, 2), if that is not simply in memory.
+        """
         lengths = np.diff(slots.row_start)
-        partners = np.bincount(slots.target, minlength=slots.n_targets)
-        table = np.empty((len(slots), 2), np.float32)
-        table[:, 0] = np.repeat(1.0 / np.maximum(lengths, 1), lengths)
-        table[:, 1] = (1.0 / np.maximum(partners, 1))[slots.target]
+        partners = np.zeros(slots.n_targets, np.int64)
+        for first, last in _parts(len(slots)):
+            partners += np.bincount(slots.target[first:last], minlength=slots.n_targets)
+            release(slots.target[first:last])
+        table = np.empty((len(slots), 2), np.float32) if table is None else table
+        forward, reverse = 1.0 / np.maximum(lengths, 1), 1.0 / np.maximum(partners, 1)
+        for first, last in slots.runs():
+            own = slice(slots.row_start[first], slots.row_start[last])
+            table[own, 0] = np.repeat(forward[first:last], lengths[first:last])
+            table[own, 1] = reverse[slots.target[own]]
+            release(table[own])
+            release(slots.target[own])
         nulls = (np.full(size, 1.0 / max(size, 1), np.float32) for size in (slots.n_targets, slots.n_sources))
         return cls(slots, table, Nulls(*nulls), smoothing or Smoothing())
 
     def compact(self) -> TableLexicon:
         """Without entries at the floor, which a missing one is read as."""
-        slots, kept = self.slots.kept(np.any(self.table > kernels.FLOOR, axis=1))
+        used = np.empty(len(self.slots), np.bool_)
+        for part in _parts(len(used)):
+            np.any(self.table[slice(*part)] > kernels.FLOOR, axis=1, out=used[slice(*part)])
+            release(self.table[slice(*part)])
+        slots, kept = self.slots.kept(used)
         return TableLexicon(slots, self.table[kept], self.nulls, self.smoothing)
+
+    def on(self, shard: Shard, pool: Pool) -> TableLexicon:
+        """For the slots of one of many shards."""
+        if shard.place is None:
+            return self
+        table = np.empty((len(shard.slots), 2), np.float32)
+        places = shard.place.slots
+
+        def part(first: int, last: int) -> None:
+            kernels.take(first, last, places, self.table, table)
+            release(self.table[places[first:last].min() : places[first:last].max() + 1])
+
+        runs = [(shard.slots.row_start[first], shard.slots.row_start[last]) for first, last in shard.slots.runs()]
+        pool.map(part, [(int(first), int(last)) for first, last in runs if first < last])
+        return replace(self, slots=shard.slots, table=table, pseudo_counts=None)
 
     def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> TableLexicon:
         """This (compact) lexicon's entries for the slots of another text, with guesses for words it never saw.
@@ -175,20 +252,35 @@ class TableLexicon(Lexicon):
         counts = all_pseudo_counts(priors, self.slots, vocabularies)
         return replace(self, pseudo_counts=counts) if len(counts) else self
 
-    def reestimate(self, counts: LexiconCounts, pool: Pool) -> TableLexicon:
+    def reestimate(self, counts: LexiconCounts | CountsApart, pool: Pool) -> TableLexicon:
         """M-step, in place (the table of a large corpus should not exist twice):
 
         t(f | e) = c(f, e) / sum over f' of c(f', e), with what `smoothing` adds; likewise in the other direction.
         """
         slots, how = self.slots, (self.smoothing.additive, self.smoothing.variational)
-        if self.pseudo_counts is not None:
-            counts.slots += self.pseudo_counts[:, None]
+        counts = counts.whole(slots, pool)
         totals = np.zeros(slots.n_targets)
         sizes = np.zeros(slots.n_targets, np.int64)
-        pool.map(kernels.normalise_rows, slots.runs(), slots.row_start, counts.slots, *how, self.table)
-        kernels.column_totals(slots.target, counts.slots, totals, sizes)
-        parts = [(first, min(first + SLOT_TASK, len(slots))) for first in range(0, len(slots), SLOT_TASK)]
-        pool.map(kernels.normalise_columns, parts, slots.target, totals, sizes, counts.slots, *how, self.table)
+
+        def rows(first: int, last: int) -> None:
+            own = slice(slots.row_start[first], slots.row_start[last])
+            if self.pseudo_counts is not None:
+                counts.slots[own] += self.pseudo_counts[own, None]
+            kernels.normalise_rows(first, last, slots.row_start, counts.slots, *how, self.table)
+            release(counts.slots[own])
+            release(self.table[own])
+
+        def columns(first: int, last: int) -> None:
+            kernels.normalise_columns(first, last, slots.target, totals, sizes, counts.slots, *how, self.table)
+            for values in (slots.target, counts.slots, self.table):
+                release(values[first:last])
+
+        pool.map(rows, slots.runs())
+        for first, last in _parts(len(slots)):
+            kernels.column_totals(slots.target[first:last], counts.slots[first:last], totals, sizes)
+            release(slots.target[first:last])
+            release(counts.slots[first:last])
+        pool.map(columns, _parts(len(slots)))
         kernels.normalise_null(counts.null_forward, *how, self.nulls.forward)
         kernels.normalise_null(counts.null_reverse, *how, self.nulls.reverse)
         return self
@@ -196,3 +288,8 @@ class TableLexicon(Lexicon):
     def copy(self) -> TableLexicon:
         """One that the next M-step does not write over."""
         return replace(self, table=self.table.copy(), nulls=Nulls(self.nulls.forward.copy(), self.nulls.reverse.copy()))
+
+
+def _parts(slots: int) -> list[tuple[int, int]]:
+    """Runs of about SLOT_TASK slots."""
+    return [(first, min(first + SLOT_TASK, slots)) for first in range(0, slots, SLOT_TASK)]

@@ -1,0 +1,247 @@
+"""A text that is too large for one shard: several, laid out one after another, wait in a store until they are asked for.
+
+Shards are cut between blocks, which are the same for any size of shards, and each has its own slots.  The slots of the whole
+text are those that one large shard would have, in the same order.  So what is learned does not depend on the shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cached_property
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import (
+    TASKS,
+    Block,
+    Place,
+    Shard,
+    Slots,
+    block_runs,
+    cumulative,
+    lay_out_pieces,
+    longest_side,
+    slot_runs,
+)
+from dovetail.bitext.store import Store, release
+from dovetail.bitext.windows import Windows, cut
+from dovetail.kernels.records import Pieces, Ranks
+from dovetail.kernels.text import cooccurrence as kernels
+from dovetail.pool import Pool
+
+SHARD_CELLS = 1 << 26  # about 150,000 pairs
+
+
+class StoredShards(Sequence[Shard]):
+    """Shards of a large text that are in a store: all that an E-step over one of them needs, in any process."""
+
+    def __init__(self, store: Store, number: int, n_targets: int, longest: int) -> None:
+        self.store, self.number, self.n_targets, self.longest = store, number, n_targets, longest
+
+    def rows(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of a shard: where its rows of slots begin, and where its slots are among those of the whole text."""
+        name = _name(number)
+        return self.store.get(name)["row_start"], self.store.get(places_of(name))["places"]
+
+    def __len__(self) -> int:
+        return self.number
+
+    @overload
+    def __getitem__(self, number: int) -> Shard: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, number: int | slice) -> Shard | Sequence[Shard]:
+        if isinstance(number, slice):
+            return [self[k] for k in range(len(self))[number]]
+        number = range(len(self))[number]
+        arrays = self.store.get(_name(number))
+        place = Place(number, self.store.get(places_of(_name(number)))["places"], self.store)
+        return unpacked(arrays, place, self.n_targets, self.longest)
+
+
+class ManyShards(StoredShards):
+    """The shards of a large text; `pieces`, `slots` and `total` (cells) are those of the whole text.
+
+    They are laid out when somebody first asks for one, or for the slots.
+    """
+
+    def __init__(
+        self,
+        bitext: Bitext,
+        pool: Pool,
+        store: Store,
+        shard_cells: int = SHARD_CELLS,
+        block_cells: int | None = None,
+    ) -> None:
+        self.bitext = bitext
+        self.pieces = cut(bitext.source.offsets, bitext.target.offsets)
+        piece_cell = cumulative(self.pieces.source_length.astype(np.int64) * self.pieces.target_length)
+        self.total = int(piece_cell[-1])
+        self._runs = shard_runs(piece_cell, shard_cells, block_cells)
+        self._pool, self._block_cells = pool, block_cells
+        super().__init__(store, len(self._runs), len(bitext.target.vocabulary), longest_side(self.pieces))
+
+    @cached_property
+    def slots(self) -> Slots:
+        """Lay out shard after shard, then give their slots numbers in the whole text."""
+        for number, (first, last) in enumerate(self._runs):
+            if _name(number) not in self.store:
+                shard = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
+                self.store.put(_name(number), packed(shard))
+        return unite([_name(number) for number in range(len(self))], self.n_targets, self.store, self._pool)
+
+    def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
+        """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
+        return self._laid_out(pieces, pool)
+
+    def _laid_out(self, pieces: np.ndarray, pool: Pool, block_cells: int | None = None, longest: int = 0) -> Shard:
+        source, target = self.bitext.source, self.bitext.target
+        sizes = len(source.vocabulary), len(target.vocabulary)
+        return lay_out_pieces(source.ids, target.ids, self.pieces, pieces, *sizes, pool, block_cells, longest)
+
+    @overload
+    def __getitem__(self, number: int) -> Shard: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, number: int | slice) -> Shard | Sequence[Shard]:
+        self.stored()
+        return super().__getitem__(number)
+
+    def stored(self) -> StoredShards:
+        """The shards alone, laid out, as other processes take them."""
+        _ = self.slots
+        return StoredShards(self.store, self.number, self.n_targets, self.longest)
+
+    def pieces_of(self, number: int) -> int:
+        """How many pieces a shard has."""
+        first, last = self._runs[number]
+        return last - first
+
+
+def cells_of(bitext: Bitext) -> int:
+    """How many cells a text has, before it is laid out."""
+    windows = cut(bitext.source.offsets, bitext.target.offsets)
+    return int((windows.source_length.astype(np.int64) * windows.target_length).sum())
+
+
+def shard_runs(piece_cell: np.ndarray, shard_cells: int, block_cells: int | None) -> list[tuple[int, int]]:
+    """Runs of pieces: as many whole blocks as have at most `shard_cells` cells, or one larger block alone."""
+    edges = np.array([0, *(last for _, last in block_runs(piece_cell, block_cells))])
+    return [(int(edges[low]), int(edges[high])) for low, high in block_runs(piece_cell[edges], shard_cells)]
+
+
+def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slots:
+    """The slots of all groups of a store that hold `row_start` and `target`; each is told where its own are, `places_of` it.
+
+    In every row, partners stand as they first appear from group to group: as if all had been laid out together.
+    """
+    groups = [store.get(name) for name in names]
+    row_starts = [group["row_start"] for group in groups]
+    total = np.sum(row_starts, axis=0)
+    targets = [group["target"] for group in groups]
+    ranks = [store.table(f"{name}.ranks", own.shape, np.int32) for name, own in zip(names, targets, strict=True)]
+
+    def run(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        parts = [slice(starts[first], starts[last]) for starts in row_starts]
+        begins = cumulative(np.array([part.stop - part.start for part in parts]))
+        starts = np.stack([own[first : last + 1] - own[first] for own in row_starts]) + begins[:-1, None]
+        partners = np.concatenate([own[part] for own, part in zip(targets, parts, strict=True)])
+        found = np.empty(len(partners), np.int32)
+        rows = kernels.unite(starts, partners, n_targets, found)
+        for own, part, (begin, end) in zip(ranks, parts, pairwise(begins), strict=True):
+            own[part] = found[begin:end]
+            release(own[part])
+        return rows
+
+    # No more slots than there are in all groups; what is not written takes no room.
+    target, lengths, done = store.table("target", (int(total[-1]),), np.int32), [], 0
+    runs, at_once = slot_runs(total), 2 * pool.threads
+    for begin in range(0, len(runs), at_once):
+        for partners, own in pool.map(run, runs[begin : begin + at_once]):
+            target[done : done + len(partners)] = partners
+            release(target[done : done + len(partners)])
+            lengths.append(own)
+            done += len(partners)
+    row_start, target = cumulative(np.concatenate(lengths)), target[:done]
+    width = np.int32 if row_start[-1] < 1 << 31 else np.int64
+    for name, starts, own in zip(names, row_starts, ranks, strict=True):
+        places = np.repeat(row_start[:-1].astype(width), np.diff(starts))
+        places += own
+        store.put(places_of(name), {"places": places})
+    return Slots(row_start, target, n_targets)
+
+
+def places_of(name: str) -> str:
+    """The group that holds where the slots of a group are among those of all."""
+    return f"{name}.places"
+
+
+def packed(shard: Shard) -> dict[str, np.ndarray]:
+    """A shard as arrays, for a store."""
+    blocks = shard.blocks
+    numbers = [(block.first, block.last, block.columns, block.rows, block.cells) for block in blocks]
+    arrays = {
+        "source_ids": shard.source_ids,
+        "target_ids": shard.target_ids,
+        "row_start": shard.slots.row_start,
+        "target": shard.slots.target,
+        "blocks": np.array(numbers, np.int64).reshape(-1, 5),
+        "word_edges": _edges([[len(task) for task in block.word_tasks] for block in blocks]),
+        "task_edges": _edges([[last - first for first, last in block.tasks] for block in blocks]),
+        "lines": _joined([block.lines for block in blocks], np.empty((0, 7), np.int64)),
+        "rank": _joined([block.rank for block in blocks], np.empty(0, np.uint16)),
+        "row_piece": _joined([block.row_piece for block in blocks], np.empty(0, np.int32)),
+        "order": _joined([block.order for block in blocks], np.empty(0, np.int32)),
+    }
+    return arrays | {f"pieces.{field.name}": getattr(shard.pieces, field.name) for field in fields(Windows)}
+
+
+def unpacked(arrays: dict[str, np.ndarray], place: Place | None, n_targets: int, longest: int) -> Shard:
+    """The shard of `packed` arrays, which are not copied."""
+    source_ids, target_ids, row_start = arrays["source_ids"], arrays["target_ids"], arrays["row_start"]
+    pieces = Windows(*(arrays[f"pieces.{field.name}"] for field in fields(Windows)))
+    blocks, row, cell = [], 0, 0
+    of_blocks = zip(arrays["blocks"].tolist(), arrays["word_edges"], arrays["task_edges"], strict=True)
+    for (first, last, columns, rows, cells), word_edges, task_edges in of_blocks:
+        order = arrays["order"][row : row + rows]
+        blocks.append(
+            Block(
+                first,
+                last,
+                Pieces(arrays["lines"][first:last], source_ids, target_ids),
+                Ranks(row_start, arrays["rank"][cell : cell + cells]),
+                arrays["row_piece"][row : row + rows],
+                order,
+                [order[low:high] for low, high in _runs(word_edges)],
+                _runs(task_edges),
+                columns,
+                longest,
+            )
+        )
+        row, cell = row + rows, cell + cells
+    return Shard(source_ids, target_ids, pieces, Slots(row_start, arrays["target"], n_targets), blocks, place)
+
+
+def _name(number: int) -> str:
+    return f"shard-{number:05d}"
+
+
+def _joined(parts: list[np.ndarray], none: np.ndarray) -> np.ndarray:
+    return np.concatenate(parts) if parts else none
+
+
+def _edges(lengths: list[list[int]]) -> np.ndarray:
+    """int64 (blocks, TASKS + 1): where runs of these lengths begin and end; the last edge again where there are fewer."""
+    edges = np.zeros((len(lengths), TASKS + 1), np.int64)
+    for row, own in zip(edges, lengths, strict=True):
+        row[1 : len(own) + 1] = np.cumsum(own)
+        row[len(own) + 1 :] = row[len(own)]
+    return edges
+
+
+def _runs(edges: np.ndarray) -> list[tuple[int, int]]:
+    return [(low, high) for low, high in pairwise(edges.tolist()) if high > low]

@@ -1,0 +1,147 @@
+"""Arrays that need not all be in memory at once: by name in a folder, mapped when somebody asks for them; or in memory.
+
+A file is a safetensors file.  Pages of a mapped one come in when they are read and leave when the arrays are forgotten.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FLOATS = {"F64": "f8", "F32": "f4"}
+_WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
+_DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
+_NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
+
+
+class Store:
+    """Named groups of arrays in memory."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, dict[str, np.ndarray]] = {}
+
+    def put(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        self._groups[name] = dict(arrays)
+
+    def get(self, name: str) -> dict[str, np.ndarray]:
+        """Arrays that may be written to; whether that changes what is stored is left open."""
+        return dict(self._groups[name])
+
+    def remove(self, name: str) -> None:
+        self._groups.pop(name, None)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._groups
+
+    def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Zeros that are written to and read from in place, and that `release` can put aside."""
+        return np.zeros(shape, dtype)
+
+
+class Folder(Store):
+    """The same, one file per group.  Files are written beside their place and renamed: a group is there whole or not."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.path.mkdir(parents=True, exist_ok=True)
+
+    def put(self, name: str, arrays: Mapping[str, np.ndarray], lasting: bool = False) -> None:
+        """`lasting`: even if power fails the next moment."""
+        place = self._place(name)
+        beside = place.with_name(f".{place.name}.{os.getpid()}")
+        with open(beside, "wb") as file:
+            _write(file, arrays)
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(beside, place)
+        if lasting:
+            sync_folder(self.path)
+
+    def get(self, name: str) -> dict[str, np.ndarray]:
+        with open(self._place(name), "rb") as file:
+            # Private and writable: kernels are compiled for arrays that can be written to.
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+        begin = 8 + int.from_bytes(mapped[:8], "little")
+        header = json.loads(mapped[8:begin])
+        return {key: _mapped(mapped, begin, about) for key, about in header.items() if key != "__metadata__"}
+
+    def remove(self, name: str) -> None:
+        self._place(name).unlink(missing_ok=True)
+
+    def __contains__(self, name: str) -> bool:
+        return self._place(name).exists()
+
+    def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        """Gone from the folder already: the system frees it when nobody has it any more."""
+        size = int(np.prod(shape, dtype=np.int64))
+        if size == 0:
+            return np.zeros(shape, dtype)
+        place = self.path / f"{name}.table"
+        with open(place, "w+b") as file:
+            file.truncate(size * np.dtype(dtype).itemsize)
+            mapped = mmap.mmap(file.fileno(), 0)
+        place.unlink()
+        return np.frombuffer(mapped, dtype, size).reshape(shape)
+
+    def _place(self, name: str) -> Path:
+        return self.path / f"{name}.safetensors"
+
+
+def release(values: np.ndarray) -> None:
+    """Let the pages of a `table`'s part go, out of this process's memory; in memory itself nothing happens."""
+    base: Any = values
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, memoryview):
+        base = base.obj
+    if not isinstance(base, mmap.mmap) or not values.size or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    first = values.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+    low = first // mmap.PAGESIZE * mmap.PAGESIZE
+    base.madvise(mmap.MADV_DONTNEED, low, first + values.nbytes - low)
+
+
+def sync_folder(path: Path) -> None:
+    """See to it that the names in a folder last, too."""
+    if os.name != "posix":
+        return
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _write(file: Any, arrays: Mapping[str, np.ndarray]) -> None:
+    """A safetensors file, written array by array: the library would first copy them all into one string."""
+    header, begin = {}, 0
+    # The widest first, so that every array lies where its numbers may lie.
+    ordered = sorted(arrays, key=lambda key: -arrays[key].dtype.itemsize)
+    for key in ordered:
+        values = arrays[key]
+        header[key] = {
+            "dtype": _NAMES[values.dtype],
+            "shape": list(values.shape),
+            "data_offsets": [begin, begin + values.nbytes],
+        }
+        begin += values.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for key in ordered:
+        file.write(np.ascontiguousarray(arrays[key]).reshape(-1).view(np.uint8).data)
+
+
+def _mapped(mapped: mmap.mmap, begin: int, about: Mapping[str, Any]) -> np.ndarray:
+    dtype, shape = np.dtype(_DTYPES[about["dtype"]]), tuple(about["shape"])
+    size = int(np.prod(shape, dtype=np.int64))
+    if size == 0:
+        return np.empty(shape, dtype)
+    return np.frombuffer(mapped, dtype, size, begin + about["data_offsets"][0]).reshape(shape)

@@ -1,0 +1,191 @@
+"""Shards on the machines of a Ray cluster, or in several processes of one machine (extra `ray`).
+
+Every worker is an actor that maps shards from the folder they are in, which all machines must see.  A model is put into
+Ray's object store once per iteration; what a shard remembers, and its counts, go to the folder.  A worker that dies is
+started again, and its shards are gone over again: whatever it had written is written over, to the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.shards import Shard
+from dovetail.engines.engine import A, B, Engine, expect
+from dovetail.engines.threads import Threads
+from dovetail.errors import InputError
+from dovetail.models.model import Learner, Memory, Statistics, Worked
+from dovetail.models.tree import kept, taken
+from dovetail.pool import Pool
+
+THREADS = 4  # of a worker, at most, unless somebody wants more: some work on a shard is not divided
+AHEAD = 2  # tasks that wait for each worker, so that none of them ever waits for us
+
+
+class Ray(Engine):
+    """Workers of a cluster.  `address` is Ray's (None: this machine alone, and one that RAY_ADDRESS names), `workers` their
+    number (None: as many as have cores), `threads` those of each."""
+
+    local = False
+
+    def __init__(self, address: str | None = None, workers: int | None = None, threads: int | None = None) -> None:
+        self.pool = Pool(threads)
+        self._ray = _connected(address, workers, threads)
+        cores = int(self._ray.cluster_resources().get("CPU", 1))
+        self.threads = threads or min(THREADS, cores)
+        number = workers or max(cores // self.threads, 1)
+        lasting = self._ray.remote(num_cpus=self.threads, max_restarts=-1, max_task_retries=-1)(Worker)
+        self.workers = [lasting.remote(self.threads) for _ in range(number)]
+        self._corpus: Any = None  # what workers were told of, and the reference to it
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For a worker, the engine is the threads of its machine."""
+        return Threads, (self.threads,)
+
+    def sum(
+        self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked
+    ) -> tuple[Statistics, list[Memory]]:
+        if not isinstance(corpus, ManyShards):  # one shard is one machine's
+            return Threads.sum(self, model, corpus, memory, worked)  # type: ignore[arg-type]
+        told, text, given = self._told(corpus, model)
+        parameters = self._ray.put(kept(model.sent(), given))
+        tasks = (([told], [parameters], number, known) for number, known in enumerate(memory))
+        total: Statistics | None = None
+        remembered: list[Memory] = []
+        for number, arrays in enumerate(self._in_order("expect", tasks)):
+            own = {name: values.copy() for name, values in arrays.items()}  # Ray's cannot be added to
+            statistics, memory_of_shard = taken(own, {"corpus": text, "store": text.store})
+            total = statistics if total is None else total + statistics
+            remembered.append(memory_of_shard)
+            worked(corpus.pieces_of(number))
+        if total is None:
+            raise ValueError("a corpus has at least one shard")
+        return total, remembered
+
+    def map(self, function: Callable[[A], B], parts: Iterable[A]) -> Iterator[B]:
+        shared = [self._ray.put(function)]
+        return self._in_order("apply", ((shared, part) for part in parts))
+
+    def close(self) -> None:
+        """Let the workers go."""
+        for worker in self.workers:
+            self._ray.kill(worker)
+        self.workers = []
+
+    def _told(self, corpus: ManyShards, model: Any) -> tuple[Any, Any, dict[str, Any]]:
+        """A reference to what workers need to know of a text, which is put once; the shards; what models share with it."""
+        source, target = corpus.bitext.source.vocabulary, corpus.bitext.target.vocabulary
+        priors = getattr(model.lexicon, "priors", ())
+        known = (source, target, *priors)
+        if self._corpus is None or self._corpus[0] is not corpus or len(self._corpus[3]) != len(known):
+            text, given = corpus.stored(), {str(number): value for number, value in enumerate(known)}
+            self._corpus = corpus, self._ray.put((text, given)), text, given
+        return self._corpus[1:]
+
+    def _in_order(self, method: str, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Answers to all tasks, in their order.  No more are under way, or wait for an earlier one, than workers can do
+        without waiting for us."""
+        running: dict[Any, tuple[int, Any]] = {}  # references to numbers of tasks and their workers
+        answers: dict[int, Any] = {}
+        busy = dict.fromkeys(self.workers, 0)
+        waiting, given, due = iter(tasks), 0, 0
+        while True:
+            while len(running) + len(answers) < AHEAD * len(self.workers):
+                task = next(waiting, None)
+                if task is None:
+                    break
+                worker = min(busy, key=busy.__getitem__)
+                running[getattr(worker, method).remote(*task)] = given, worker
+                busy[worker] += 1
+                given += 1
+            if not running and not answers:
+                return
+            if due in answers:
+                yield answers.pop(due)
+                due += 1
+                continue
+            (done, *_), _ = self._ray.wait(list(running), num_returns=1)
+            number, worker = running.pop(done)
+            busy[worker] -= 1
+            answers[number] = self._ray.get(done)
+
+
+class Worker:
+    """One process that goes over shards, or applies a function to parts.  What is the same for many tasks comes as a
+    reference in a list, and is fetched once."""
+
+    def __init__(self, threads: int) -> None:
+        self.pool = Pool(threads)
+        self._fetched: dict[str, tuple[Any, Any]] = {}
+
+    def expect(self, told: list[Any], parameters: list[Any], number: int, memory: Memory) -> dict[str, np.ndarray]:
+        corpus, given = self._fetch("text", told[0])
+        arrays = self._fetch("parameters", parameters[0])
+        model = taken({name: _writable(values) for name, values in arrays.items()}, given)
+        answer = expect(model, corpus, number, memory, self.pool, lambda pieces: None)
+        return kept(answer, {"corpus": corpus, "store": corpus.store})
+
+    def apply(self, function: list[Any], part: Any) -> Any:
+        return self._fetch("function", function[0])(part)
+
+    def process(self) -> int:
+        return os.getpid()
+
+    def _fetch(self, what: str, reference: Any) -> Any:
+        import ray
+
+        if what not in self._fetched or self._fetched[what][0] != reference:
+            self._fetched.pop(what, None)
+            self._fetched[what] = reference, ray.get(reference)
+        return self._fetched[what][1]
+
+
+class _Marked:
+    """An array's memory, not marked as read-only."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values  # as long as anybody has this
+        self.__array_interface__ = {**values.__array_interface__, "data": (values.ctypes.data, False)}
+
+
+def _writable(values: np.ndarray) -> np.ndarray:
+    """Kernels are compiled for arrays that can be written to, which Ray's cannot; an E-step only reads its model."""
+    return np.asarray(_Marked(values)) if values.size else values.copy()
+
+
+def _connected(address: str | None, workers: int | None, threads: int | None) -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # what people align is theirs
+    try:
+        import ray
+    except ImportError as error:
+        raise InputError("the engine ray needs Ray", remedy='pip install "dovetail-align[ray]"') from error
+    if ray.is_initialized():
+        return ray
+    where = address or os.environ.get("RAY_ADDRESS")
+    try:
+        if where is None:
+            cores = workers * threads if workers and threads else None
+            ray.init(
+                address="local", num_cpus=cores, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+            )
+        else:
+            _knock(where)
+            ray.init(address=where, log_to_driver=False, logging_level="ERROR")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"no Ray cluster answers at {where} ({str(error).splitlines()[0]})",
+            remedy="Start one with `ray start --head`, or leave --address out.",
+        ) from error
+    return ray
+
+
+def _knock(address: str) -> None:
+    """OSError where nobody listens: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=10).close()

@@ -1,0 +1,157 @@
+"""A training that is killed at any moment goes on to the same bytes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import same_bytes
+from dovetail import Aligner, InputError
+from dovetail import aligner as aligner_module
+from dovetail.bitext import shards
+from dovetail.bitext.shards import Slots
+from dovetail.bitext.store import Folder
+from dovetail.models.tree import kept, taken
+from dovetail.recipes import recipes
+from dovetail.training.train import trainings
+
+SOME = {"sample": 4000}
+RESUMED = [("ibm1", {}), ("hmm", {}), ("hmm-agreement", {}), ("joint", {}), ("joint-best", SOME), ("joint", SOME)]
+
+KILLS = int(os.environ.get("DOVETAIL_KILLS", "3"))  # `make kills` has more
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return same_bytes.demo().part(0, 300)
+
+
+@pytest.fixture(params=["one shard", "many shards"])
+def cut(request, monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
+    if request.param == "many shards":
+        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 9000)
+
+
+def bytes_of(aligner: Aligner, folder: Path) -> dict[str, bytes]:
+    aligner.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def killed_after(reports: int):
+    """A callback that raises at its so-manieth call."""
+
+    def progress(now) -> None:
+        nonlocal reports
+        reports -= 1
+        if reports < 0:
+            raise Killed
+
+    return progress
+
+
+@pytest.mark.parametrize(("recipe", "options"), RESUMED)
+@pytest.mark.usefixtures("cut")
+def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bytes(recipe, options, demo, tmp_path):
+    whole = Aligner(recipe, seed=1, threads=2, **options).fit(demo)
+    generator, stops = random.Random(recipe), 0
+    for _attempt in range(100):
+        resumed = Aligner(recipe, seed=1, threads=2, **options)
+        try:
+            # At least one iteration's reports, else it would never end.
+            resumed.fit(demo, killed_after(generator.randrange(20, 60)), work=tmp_path / "work")
+        except Killed:
+            stops += 1
+        else:
+            break
+    assert stops > 1
+    assert bytes_of(resumed, tmp_path / "resumed") == bytes_of(whole, tmp_path / "whole")
+    assert [stage for stage, _ in resumed.history] == [stage for stage, _ in whole.history]
+    np.testing.assert_array_equal([value for _, value in resumed.history], [value for _, value in whole.history])
+
+
+KILLED_RUN = """
+import sys
+import dovetail.aligner, same_bytes
+from dovetail.bitext import shards
+shards.BLOCK_CELLS, dovetail.aligner.SHARD_CELLS = 4000, 9000
+bitext = same_bytes.demo().part(0, 300)
+dovetail.Aligner("joint-best", seed=1, threads=2, sample=4000).fit(bitext, work=sys.argv[1]).save(sys.argv[2])
+"""
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_many_times_ends_with_the_same_bytes(demo, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
+    whole = bytes_of(Aligner("joint-best", seed=1, threads=2, **SOME).fit(demo), tmp_path / "whole")
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-c", KILLED_RUN, str(tmp_path / "work"), str(tmp_path / "resumed")]
+    generator = random.Random(1)
+    for kill in range(KILLS + 1):
+        process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path})
+        if kill < KILLS:
+            time.sleep(generator.uniform(0.5, 6.0))
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert process.returncode == 0
+    assert {file.name: file.read_bytes() for file in (tmp_path / "resumed").iterdir()} == whole
+
+
+def test_a_work_folder_of_another_training_is_refused(demo, tmp_path):
+    Aligner("ibm1", ibm1_iterations=1).fit(demo, work=tmp_path / "work")
+    for aligner, text in (
+        (Aligner("ibm1", ibm1_iterations=2), demo),
+        (Aligner("ibm1", ibm1_iterations=1, seed=3), demo),
+        (Aligner("ibm1", ibm1_iterations=1), demo.part(0, 100)),
+    ):
+        with pytest.raises(InputError, match="something else"):
+            aligner.fit(text, work=tmp_path / "work")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.tex").touch()
+    with pytest.raises(InputError, match="neither empty"):
+        Aligner("ibm1").fit(demo, work=tmp_path / "other")
+
+
+def test_what_is_kept_comes_back_as_it_was(tmp_path):
+    shared, slots = np.arange(5, dtype=np.uint64), Slots(np.array([0, 2]), np.array([1, 0], np.int32), 2)
+    value = {
+        "a": [slots, None, 1.5, "x", (True, np.float32(0.5))],
+        "b": shared,
+        "c": shared,
+        3: Slots,
+        "known": tmp_path,
+    }
+    given = {"path": tmp_path}
+    back = taken(kept(value, given), given)
+    assert back["a"][1:] == value["a"][1:]
+    assert type(back["a"][4][1]) is np.float32
+    assert back["b"] is back["c"]
+    assert back[3] is Slots
+    assert back["known"] is tmp_path
+    np.testing.assert_array_equal(back["a"][0].target, slots.target)
+
+
+@pytest.mark.parametrize("path", ["os:system", "dovetail.models.tree:json", "dovetail.bitext.store:release"])
+def test_nothing_but_classes_of_the_package_is_made(path, tmp_path):
+    tree = np.frombuffer(f'{{"record": "{path}", "of": []}}'.encode(), np.uint8)
+    with pytest.raises(ValueError, match="is no class of this package"):
+        taken({"tree": tree}, {})
+    folder = Folder(tmp_path)
+    with pytest.raises(TypeError, match="cannot be kept"):
+        folder.put("x", kept({"x": Path()}, {}))
+
+
+def test_every_training_that_resumes_is_tested():
+    assert {recipes[name].training for name, _ in RESUMED} == {n for n, one in trainings.items() if one.resumes}

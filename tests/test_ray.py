@@ -1,0 +1,119 @@
+"""Workers of a Ray cluster learn and align to the same bytes as threads, whatever becomes of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import pytest
+
+import same_bytes
+from dovetail import Aligner, InputError
+from dovetail import aligner as aligner_module
+from dovetail.bitext import shards
+from dovetail.engines import Threads, engine_of
+from dovetail.engines.ray import Ray, _connected
+
+ray = pytest.importorskip("ray", reason="needs the extra ray")
+LONG = "DOVETAIL_KILLS" in os.environ  # `make kills`
+CASES = [("hmm", {}), ("joint-best", {"sample": 4000})]
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return same_bytes.demo().part(0, 400)
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
+    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 4000)
+    monkeypatch.setattr(aligner_module, "CHUNK_PAIRS", 70)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+def bytes_of(aligner: Aligner, folder: Path) -> dict[str, bytes]:
+    aligner.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def engine(workers: int):
+    return Ray(workers=workers, threads=1)
+
+
+def test_an_address_where_nobody_answers_is_refused_at_once():
+    with socket.socket() as taken:  # a port that nobody listens at
+        taken.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(InputError, match=f"no Ray cluster answers at {address}"):
+            _connected(address, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2, 4] if LONG else [2])
+@pytest.mark.parametrize(("recipe", "options"), CASES)
+@pytest.mark.usefixtures("cluster")
+def test_workers_learn_what_threads_do(workers, recipe, options, demo, tmp_path):
+    alone = Aligner(recipe, threads=2, **options).fit(demo)
+    crew = engine(workers)
+    together = Aligner(recipe, engine=crew, **options).fit(demo)
+    assert bytes_of(together, tmp_path / "ray") == bytes_of(alone, tmp_path / "threads")
+    assert same_bytes.hashes(together.align(demo)) == same_bytes.hashes(alone.align(demo))
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_is_killed_costs_nothing_but_time(demo, tmp_path):
+    alone = Aligner("joint-best", threads=2, sample=4000).fit(demo)
+    crew, kills = engine(2), int(os.environ.get("DOVETAIL_KILLS", "2"))
+    killed, reports = [], 0
+
+    def progress(now) -> None:
+        nonlocal reports
+        reports += 1
+        if len(killed) < kills and reports % 5 == 0 and now.total > now.done:
+            worker = crew.workers[len(killed) % 2]
+            killed.append(ray.get(worker.process.remote()))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    together = Aligner("joint-best", engine=crew, sample=4000).fit(demo, progress)
+    assert len(set(killed)) == kills
+    assert bytes_of(together, tmp_path / "ray") == bytes_of(alone, tmp_path / "threads")
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_answers_come_in_the_order_of_their_parts():
+    crew = engine(2)
+    assert list(crew.map(lambda number: number * number, iter(range(25)))) == [number**2 for number in range(25)]
+    assert list(crew.map(len, iter([]))) == []
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_text_of_one_shard_needs_no_worker(demo, monkeypatch):
+    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+    crew = engine(1)
+    crew.close()
+    together = Aligner("ibm1", engine=crew).fit(demo)
+    assert same_bytes.hashes(together.align(demo)) == same_bytes.hashes(Aligner("ibm1").fit(demo).align(demo))
+
+
+def test_engines_go_by_name():
+    assert engine_of("threads", 3).pool.threads == 3
+    assert engine_of(own := Threads(2)) is own
+    with pytest.raises(InputError, match="no engine 'thread'"):
+        Aligner("ibm1", engine="thread")
+    with pytest.raises(InputError, match="address without"):
+        engine_of(None, address="auto")

@@ -1,0 +1,166 @@
+"""A text in many shards: nothing that is learned shows how it was cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import naive
+import same_bytes
+from dovetail import Aligner, Bitext
+from dovetail import aligner as aligner_module
+from dovetail.bitext import shards
+from dovetail.bitext.sharding import ManyShards, packed, unpacked
+from dovetail.bitext.shards import Shard, shard_of
+from dovetail.bitext.store import Folder, Store, release
+from dovetail.pool import Pool
+from dovetail.recipes import recipes
+from dovetail.training.train import trainings
+from test_models import bitexts
+
+POOL = Pool(2)
+SOME = {"sample": 4000}  # cells that the flagship learns from first: it goes over the rest shard by shard
+MANY = [
+    ("ibm1", {"additive": 0.01, "variational": True}),
+    ("hmm", {}),
+    ("ibm1-agreement", {}),
+    ("hmm-agreement", {"tolerance": 0.01}),
+    ("joint-best", SOME),
+    ("joint-best", {**SOME, "whole_iterations": 1}),
+    ("joint", {**SOME, "whole_cells": 1_000_000, "leave_one_out": False}),
+    ("joint", {**SOME, "whole_cells": 10_000}),
+    ("joint-fast", {**SOME, "spelling": False}),
+]
+
+
+def of_numbers(pairs) -> Bitext:
+    return Bitext.from_pairs([([f"s{e}" for e in source], [f"t{f}" for f in target]) for source, target in pairs])
+
+
+def same(one: Shard, other: Shard) -> None:
+    mine, theirs = packed(one), packed(other)
+    assert mine.keys() == theirs.keys()
+    for name, values in mine.items():
+        np.testing.assert_array_equal(values, theirs[name], err_msg=name)
+
+
+@given(pairs=bitexts, shard_cells=st.sampled_from([1, 9, 30]), block_cells=st.sampled_from([1, 9]))
+@settings(deadline=None, max_examples=60)
+def test_the_slots_of_all_shards_are_those_of_one(pairs, shard_cells, block_cells):
+    bitext = of_numbers(pairs)
+    whole = shard_of(bitext, POOL)
+    many = ManyShards(bitext, POOL, Store(), shard_cells, block_cells)
+    np.testing.assert_array_equal(many.slots.row_start, whole.slots.row_start)
+    np.testing.assert_array_equal(many.slots.target, whole.slots.target)
+    assert sum(len(shard.pieces) for shard in many) == len(whole.pieces)
+    assert sum(shard.total for shard in many) == many.total == whole.total
+    for shard in many:
+        np.testing.assert_array_equal(whole.slots.target[shard.place.slots], shard.slots.target)
+        np.testing.assert_array_equal(whole.slots.source[shard.place.slots], shard.slots.source)
+        assert len(np.unique(shard.place.slots)) == len(shard.slots)
+
+
+@given(pairs=bitexts)
+@settings(deadline=None, max_examples=20)
+def test_the_slots_of_all_shards_are_the_pairs_that_meet(pairs):
+    bitext = of_numbers(pairs)
+    many = ManyShards(bitext, POOL, Store(), 1, 1)
+    numbered = [
+        [side.ids[slice(*side.offsets[n : n + 2])] for side in (bitext.source, bitext.target)]
+        for n in range(len(bitext))
+    ]
+    assert set(zip(many.slots.source, many.slots.target, strict=True)) == naive.co_occurrences(numbered)
+
+
+@given(pairs=bitexts, shard_cells=st.sampled_from([1, 9, 1000]), block_cells=st.sampled_from([1, 9, 1000]))
+@settings(deadline=None, max_examples=30)
+def test_blocks_are_the_same_in_shards_of_any_size(pairs, shard_cells, block_cells):
+    bitext = of_numbers(pairs)
+    many = ManyShards(bitext, POOL, Store(), shard_cells, block_cells)
+    (one,) = ManyShards(bitext, POOL, Store(), 1 << 40, block_cells)
+    blocks = [block for shard in many for block in shard]
+    assert len(blocks) == len(one.blocks)
+    for mine, theirs in zip(blocks, one, strict=True):
+        assert mine.tasks == theirs.tasks
+        assert mine.longest == theirs.longest
+        np.testing.assert_array_equal(mine.order, theirs.order)
+        np.testing.assert_array_equal(mine.lines[:, :3], theirs.lines[:, :3])
+
+
+@given(pairs=bitexts)
+@settings(deadline=None, max_examples=20)
+def test_a_shard_comes_out_of_a_folder_as_it_went_in(pairs, tmp_path_factory):
+    shard = shard_of(of_numbers(pairs), POOL)
+    folder = Folder(tmp_path_factory.mktemp("store"))
+    folder.put("shard", packed(shard))
+    same(unpacked(folder.get("shard"), None, shard.slots.n_targets, shard.longest), shard)
+
+
+def test_a_table_that_is_released_keeps_what_was_written(tmp_path):
+    table = Folder(tmp_path).table("table", (5000, 2), np.float64)
+    table[:] = np.arange(10_000).reshape(5000, 2)
+    for first in range(0, 5000, 700):
+        release(table[first : first + 700])
+    np.testing.assert_array_equal(table, np.arange(10_000).reshape(5000, 2))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_of_files_forgets_what_is_removed(tmp_path):
+    folder = Folder(tmp_path)
+    folder.put("some", {"bits": np.array([True, False]), "none": np.empty((0, 3), np.float32)})
+    assert "some" in folder
+    assert folder.get("some")["none"].shape == (0, 3)
+    folder.get("some")["bits"][:] = False  # a copy is written to, not the file
+    assert folder.get("some")["bits"].tolist() == [True, False]
+    folder.remove("some")
+    assert "some" not in folder
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return same_bytes.demo().part(0, 400)
+
+
+def learned(recipe, bitext, folder, **options):
+    """The files of a model, and the links of its text."""
+    aligner = Aligner(recipe, seed=1, threads=2, **options).fit(bitext)
+    aligner.save(folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}, same_bytes.hashes(aligner.align(bitext))
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 5000)
+
+
+@pytest.mark.parametrize(("recipe", "options"), MANY)
+@pytest.mark.usefixtures("small_blocks")
+def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkeypatch):
+    one = learned(recipe, demo, tmp_path / "one", **options)
+    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+    assert len(ManyShards(demo, POOL, Store(), 12_000)) > 2
+    assert learned(recipe, demo, tmp_path / "many", **options) == one
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch):
+    dictionary = {("the", "la"): 0.3, ("house", "maison"): 1.0, ("and", "et"): 0.7}
+    for recipe, options in (("hmm", {}), ("joint-best", SOME)):
+        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+        one = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
+        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+        many = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
+        assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
+
+
+def test_every_training_that_goes_over_shards_is_tested():
+    tested = {recipes[name].training for name, _ in MANY}
+    able = {
+        name
+        for name, training in trainings.items()
+        if any(training.many_shards(recipe.options, 1 << 40) for recipe in recipes.values() if recipe.training == name)
+    }
+    assert tested == able
