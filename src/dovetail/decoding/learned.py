@@ -14,7 +14,7 @@ from dovetail.errors import InputError
 from dovetail.kernels.learned import features as feature_kernels
 from dovetail.kernels.learned import trees as tree_kernels
 from dovetail.kernels.learned.features import FEATURES
-from dovetail.kernels.learned.records import Trees, WordFacts
+from dovetail.kernels.learned.records import INNER, LEAVES, Trees, WordFacts
 from dovetail.kernels.records import Workspace
 from dovetail.models.model import Model
 from dovetail.pool import Pool
@@ -79,11 +79,15 @@ class LearnedDecoder:
 
 def _checked(trees: Trees, width: int) -> Trees:
     """Kernels look neither at sizes nor at the numbers of features: a stranger's model must not make them read elsewhere."""
-    number, nodes = trees.feature.shape
+    number = len(trees.feature)
     kinds = trees.feature.dtype == np.int32 and trees.threshold.dtype == trees.leaf.dtype == np.float32
-    sizes = trees.threshold.shape == (number, nodes) and trees.leaf.shape == (number, nodes + 1)
-    complete = nodes & (nodes + 1) == 0 and 0 < number <= MOST_TREES
-    if not (kinds and sizes and complete and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width):
+    sizes = trees.feature.shape == trees.threshold.shape == (number, INNER) and trees.leaf.shape == (number, LEAVES)
+    if not (
+        kinds
+        and sizes
+        and 0 < number <= MOST_TREES
+        and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width
+    ):
         raise InputError("the learned decoder's trees are damaged", remedy="Copy the model again, or learn anew.")
     return Trees(*(np.ascontiguousarray(array) for array in trees))
 
