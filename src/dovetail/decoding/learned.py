@@ -22,6 +22,7 @@ from dovetail.pool import Pool
 MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
 HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
+DOUBT = np.float32(3.0)  # log-odds above which the first stage's word is final
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
 
@@ -108,7 +109,7 @@ def stage_log_odds(
     if len(stages) > 1:
         belief = probability_of(sums).astype(np.float32)
         feature_kernels.describe_beliefs(first, last, lines, numbers, cells, belief, len(FEATURES), facts)
-        tree_kernels.log_odds(stages[1], facts, rows, HOPELESS, GIVEN_UP, sums)
+        tree_kernels.log_odds(stages[1], facts, rows[sums[rows] < DOUBT], HOPELESS, GIVEN_UP, sums)
     return sums
 
 
