@@ -34,6 +34,7 @@ MARK = re.compile(r"^<!-- made: ([a-z]+)(.*?) *-->$", re.MULTILINE)
 KINDS = {
     "bitext format": "Input formats: `--input-format`",
     "tokenizer": "Tokenizers: `--tokenizer`",
+    "view": "Views besides words: `--views words,NAME`",
     "recipe": "Recipes: `--recipe`",
     "paper's recipe": "The papers' own systems: `--recipe`",
     "dictionary format": "Dictionaries to lean on: `--dictionary`",

@@ -179,10 +179,11 @@ def test_gold_that_supports_nothing_leaves_the_model_as_it_was(taught, tmp_path)
 
 def test_trees_of_a_stranger_cannot_reach_elsewhere():
     about = {"weight": 1.0, "scale": 1.0, "shift": 0.0, "common": [[], []], "gold": []}
-    trees = Trees(np.zeros((1, 3), np.int32), np.zeros((1, 3), np.float32), np.zeros((1, 4), np.float32))
+    trees = Trees(np.zeros((1, 15), np.int32), np.zeros((1, 15), np.float32), np.zeros((1, 16), np.float32))
     arrays = {f"0.{name}": array for name, array in trees._asdict().items()}
     assert LearnedDecoder.from_saved(about, arrays).width == len(FEATURES)
-    for wrong in (np.full((1, 3), len(FEATURES), np.int32), np.full((1, 3), -1, np.int32), np.zeros((1, 2), np.int32)):
+    shallow = np.zeros((1, 7), np.int32)
+    for wrong in (np.full((1, 15), len(FEATURES), np.int32), np.full((1, 15), -1, np.int32), shallow):
         with pytest.raises(InputError, match="damaged"):
             LearnedDecoder.from_saved(about, {**arrays, "0.feature": wrong})
 

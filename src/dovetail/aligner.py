@@ -18,11 +18,13 @@ import numpy as np
 from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
+from dovetail.alignments.views import Cells, cells_of, mixed
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
+from dovetail.bitext.sharding import SHARD_CELLS, ManyShards
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder
+from dovetail.bitext.views import WORDS, Cuts, Seen, Views
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import commonest, word_facts
@@ -39,7 +41,7 @@ from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
 from dovetail.models.registry import models
-from dovetail.models.storage import load_model, one_line, save_model
+from dovetail.models.storage import Saved, load_model, model_files, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.drawing import Lesson, lesson
@@ -94,6 +96,9 @@ class Aligner:
         # What was fitted: aligning it again needs no look-up.  Of a sample the layout is not kept.
         self._fitted: tuple[Bitext, Shard | None] | None = None
         self._compact: Model | None = None
+        self.recipe.options.of(Views).others  # noqa: B018 (what cannot be had is refused now)
+        # For every other view of the text: who has the model, and what the view makes of words.
+        self._views: dict[str, tuple[Aligner, Cuts]] = {}
         self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
         self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
 
@@ -115,11 +120,12 @@ class Aligner:
         in memory.  `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
         `dictionary` maps (source, target) words or phrases to probabilities, or is a file that `read_dictionary` reads: a
         prior on the lexicon, as heavy as `dictionary_weight` says.  `constraints` are added to the recipe's own, and so are
-        further `priors` on the lexicon.  `development` is a small bitext (or the number of the
-        first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
-        and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
-        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.  `work` is a folder
-        that keeps every iteration of EM: the same call goes on there, and to the same bytes, after the first was killed.
+        further `priors` on the lexicon; all of these are for the model over words, not for those over other views.
+        `development` is a small bitext (or the number of the first pair of this one) and its gold links: EM stops when the
+        area under their precision/recall curve stops rising, and threshold and growing, unless you asked for a threshold,
+        become those with the lowest AER there (`tuned` says which).  `progress` is called with a `Progress`; an exception
+        it raises cancels the training.  `work` is a folder that keeps every iteration of EM: the same call goes on there,
+        and to the same bytes, after the first was killed.
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
@@ -133,10 +139,15 @@ class Aligner:
             raise InputError(
                 f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
             )
+        if constraints and self.recipe.options.of(Views).others:
+            raise InputError(
+                "constraints speak of words, not of other views", remedy="Drop the constraints or the views."
+            )
         learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options)
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
+        self._views = self._fitted_views(bitext, progress)
         gold = None if development is None else self._development(learned, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
@@ -237,7 +248,7 @@ class Aligner:
         gold = gold.padded(len(bitext))
         before = self.align(bitext, progress)
         shard = self._lay_out(bitext)
-        model = self._transferred(bitext, shard).for_decoding(self.recipe.options, self.seed, bitext, shard)
+        model = self._undecided(self._transferred(bitext, shard), bitext, shard)
         common = commonest(self.source_vocabulary), commonest(self.target_vocabulary)
         facts = word_facts(self._words(bitext), common)
         lesson, pairs = lesson_of(model, bitext, shard, gold, facts, self.engine.pool)
@@ -346,18 +357,23 @@ class Aligner:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""
-        save_model(
-            path,
+        save_model(path, self._files())
+
+    def _files(self) -> dict[str, bytes]:
+        """What a model directory holds."""
+        about = {
+            "recipe": self.recipe.to_dict(),
+            "seed": self.seed,
+            "text": self.text_options.to_dict(),
+            **({"learned": self.learned.about()} if self.learned else {}),
+        }
+        return model_files(
             self._compacted(),
             self.source_vocabulary,
             self.target_vocabulary,
-            {
-                "recipe": self.recipe.to_dict(),
-                "seed": self.seed,
-                "text": self.text_options.to_dict(),
-                **({"learned": self.learned.about()} if self.learned else {}),
-            },
+            about,
             self.learned.arrays() if self.learned else None,
+            {name: other._files() for name, (other, _) in self._views.items()},
         )
 
     @classmethod
@@ -370,22 +386,34 @@ class Aligner:
         **options: Any,
     ) -> Aligner:
         """Read a model directory; `options` override decoding choices of its recipe."""
-        model, source, target, about, learned = load_model(path)
+        saved = load_model(path)
         with one_line(path):
-            try:
-                recipe = Recipe.from_dict({**about["recipe"], "model": about["model"]})
-                text_options, seed = TextOptions.from_dict(about["text"]), index(about["seed"])
-                decoder = LearnedDecoder.from_saved(about["learned"], learned) if "learned" in about else None
-            except (KeyError, TypeError) as error:
-                raise InputError(
-                    f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
-                ) from error
-            _choice(recipe).check(type(model))
-        aligner = cls(recipe.with_options(options, trained=True), seed=seed, threads=threads, engine=engine)
-        aligner.model = aligner._compact = model
-        aligner.source_vocabulary, aligner.target_vocabulary = source, target
+            aligner = cls._from_saved(saved, threads, engine)
+        aligner.recipe = aligner._chosen = aligner.recipe.with_options(options, trained=True)
+        _choice(aligner.recipe).check(type(saved.model))
+        return aligner
+
+    @classmethod
+    def _from_saved(cls, saved: Saved, threads: int | None, engine: Engine | str | None) -> Aligner:
+        about = saved.about
+        try:
+            recipe = Recipe.from_dict({**about["recipe"], "model": about["model"]})
+            text_options, seed = TextOptions.from_dict(about["text"]), index(about["seed"])
+            decoder = LearnedDecoder.from_saved(about["learned"], saved.learned) if "learned" in about else None
+            others = recipe.options.of(Views).others
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"the model was saved by another version of dovetail ({error})", remedy="Train it again."
+            ) from error
+        _choice(recipe).check(type(saved.model))
+        aligner = cls(recipe, seed=seed, threads=threads, engine=engine)
+        aligner.model = aligner._compact = saved.model
+        aligner.source_vocabulary, aligner.target_vocabulary = saved.source, saved.target
         aligner.text_options = text_options
         aligner.learned = decoder
+        aligner._views = {
+            name: (cls._from_saved(other, threads, engine), others[name]) for name, other in saved.views.items()
+        }
         return aligner
 
     def _trained(self) -> Model:
@@ -413,7 +441,7 @@ class Aligner:
         self, learned: Lesson, train: Training, work: str | PathLike[str] | None
     ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
         """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
-        bitext, cells = learned.bitext, cells_of(learned.bitext)
+        bitext, cells = learned.bitext, learned.cells
         if learned.sampled or cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
             return [self._lay_out(bitext)], nullcontext()
         if work is not None:
@@ -446,13 +474,42 @@ class Aligner:
         return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
 
     def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
-        decodable = model.for_decoding(self.recipe.options, self.seed, bitext, shard)
+        decodable = self._undecided(model, bitext, shard)
         if self.learned is None:
             return decodable
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
         if self._facts is None or self._facts[0] is not source or self._facts[1] is not target:
             self._facts = source, target, word_facts(self._words(bitext), self.learned.common)
         return judging(decodable, self.learned, self._facts[2])
+
+    def _undecided(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
+        """The model as decoders see it, and a learned one stands on it: for this text, and with all views of it."""
+        decodable = model.for_decoding(self.recipe.options, self.seed, bitext, shard)
+        return mixed(decodable, shard.pieces, self._seen(bitext)) if self._views else decodable
+
+    def _seen(self, bitext: Bitext) -> list[Cells]:
+        """What the models of the other views say."""
+        found = []
+        for other, cuts in self._views.values():
+            seen = Seen.of(bitext, cuts, self.text_options.normaliser)
+            shard = other._lay_out(seen.bitext)
+            model = other._decodable(other._transferred(seen.bitext, shard), seen.bitext, shard)
+            found.append(cells_of(model, seen, shard, self.engine.pool))
+        return found
+
+    def _fitted_views(self, bitext: Bitext, progress: Callback | None) -> dict[str, tuple[Aligner, Cuts]]:
+        """Models over the views that differ from the words of this text."""
+        found = {}
+        for name, cuts in self.recipe.options.of(Views).others.items():
+            seen = Seen.of(bitext, cuts, bitext.options.normaliser).bitext
+            sides = (seen.source, bitext.source), (seen.target, bitext.target)
+            if any(view.vocabulary.words != words.vocabulary.words for view, words in sides):
+                other = Aligner(self.recipe.with_options({"views": WORDS}), seed=self.seed)
+                other.engine = self.engine
+                other.fit(seen, progress)
+                other.model, other._fitted = other._compacted(), None  # its text is not needed any more
+                found[name] = other, cuts
+        return found
 
     def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
         decodable = self._decodable(model, bitext, shard)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from dovetail.bitext.views import Views
 from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.decoding.tempering import Tempering
 from dovetail.errors import InputError
@@ -36,7 +37,7 @@ class Recipe:
     @property
     def owners(self) -> tuple[type[Options], ...]:
         """Whose options this recipe takes: those of its model and training, and of aligning."""
-        return (*models[self.model].options, *trainings[self.training].options, *self.decoding_owners)
+        return (*models[self.model].options, *trainings[self.training].options, Views, *self.decoding_owners)
 
     @property
     def decoding_owners(self) -> tuple[type[Options], ...]:

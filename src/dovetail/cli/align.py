@@ -75,6 +75,12 @@ from dovetail.cli.options import (
     metavar="PREFIX",
     help="Write the tokens that links count, with spaces between them, to PREFIX.source and PREFIX.target.",
 )
+@click.option(
+    "--views",
+    metavar="NAMES",
+    help="See more than words, and link by the mean: words,characters (scripts without spaces), words,stems, words,lemmas"
+    " (of --source-language and --target-language).  [default: the recipe's]",
+)
 @click.option("--load", metavar="MODEL", help="Align with this saved model; nothing is trained.")
 @click.option("--save", metavar="MODEL", help="Save the trained model in this directory.")
 @click.option("--warm-start", metavar="MODEL", help="Begin training with this saved model's parameters.")
@@ -144,15 +150,18 @@ def align(source: str, target: str | None, **values: Any) -> None:
     from dovetail.models.storage import check_place
 
     _check_names(values)
+    languages = values["source_language"], values["target_language"]
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold", "grow") if values[name] is not None}
+    if values["views"]:
+        changes |= {"views": values["views"], "languages": ",".join(name or "" for name in languages)}
     changes |= _settings(values["settings"])
     if values["load"] and any(
-        values[name] for name in ("save", "warm_start", "dictionary", "constraints_file", "development_gold")
+        values[name] for name in ("save", "warm_start", "views", "dictionary", "constraints_file", "development_gold")
     ):
         raise click.UsageError(
-            "--load aligns with a finished model: --save, --warm-start, --dictionary, --constraints and --development-gold"
-            " need training."
+            "--load aligns with a finished model: --save, --warm-start, --views, --dictionary, --constraints and"
+            " --development-gold need training."
         )
     if values["favour"] and (values["threshold"] is not None or values["grow"] is not None):
         raise click.UsageError("--favour chooses the threshold and turns growing off: drop --threshold and --grow.")

@@ -144,8 +144,12 @@ def text_options(command: F) -> F:
                 type=Names("format", bitext_format_names),
                 help="lines (two files), tsv, pipes (` ||| `) or tmx.  [default: by name and first line]",
             ),
-            click.option("--source-language", metavar="LANG", help="Language of the source side in a TMX file."),
-            click.option("--target-language", metavar="LANG", help="Language of the target side in a TMX file."),
+            click.option(
+                "--source-language", metavar="LANG", help="Language of the source side, in a TMX file or for lemmas."
+            ),
+            click.option(
+                "--target-language", metavar="LANG", help="Language of the target side, in a TMX file or for lemmas."
+            ),
             click.option("--lower", is_flag=True, help="Ignore case (the text itself is left as it is)."),
             click.option(
                 "--form",

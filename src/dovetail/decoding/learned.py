@@ -14,7 +14,7 @@ from dovetail.errors import InputError
 from dovetail.kernels.learned import features as feature_kernels
 from dovetail.kernels.learned import trees as tree_kernels
 from dovetail.kernels.learned.features import FEATURES
-from dovetail.kernels.learned.records import Trees, WordFacts
+from dovetail.kernels.learned.records import INNER, LEAVES, Trees, WordFacts
 from dovetail.kernels.records import Workspace
 from dovetail.models.model import Model
 from dovetail.pool import Pool
@@ -22,6 +22,7 @@ from dovetail.pool import Pool
 MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
 HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
+DOUBT = np.float32(3.0)  # log-odds above which the first stage's word is final
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
 
@@ -79,11 +80,15 @@ class LearnedDecoder:
 
 def _checked(trees: Trees, width: int) -> Trees:
     """Kernels look neither at sizes nor at the numbers of features: a stranger's model must not make them read elsewhere."""
-    number, nodes = trees.feature.shape
+    number = len(trees.feature)
     kinds = trees.feature.dtype == np.int32 and trees.threshold.dtype == trees.leaf.dtype == np.float32
-    sizes = trees.threshold.shape == (number, nodes) and trees.leaf.shape == (number, nodes + 1)
-    complete = nodes & (nodes + 1) == 0 and 0 < number <= MOST_TREES
-    if not (kinds and sizes and complete and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width):
+    sizes = trees.feature.shape == trees.threshold.shape == (number, INNER) and trees.leaf.shape == (number, LEAVES)
+    if not (
+        kinds
+        and sizes
+        and 0 < number <= MOST_TREES
+        and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width
+    ):
         raise InputError("the learned decoder's trees are damaged", remedy="Copy the model again, or learn anew.")
     return Trees(*(np.ascontiguousarray(array) for array in trees))
 
@@ -104,7 +109,7 @@ def stage_log_odds(
     if len(stages) > 1:
         belief = probability_of(sums).astype(np.float32)
         feature_kernels.describe_beliefs(first, last, lines, numbers, cells, belief, len(FEATURES), facts)
-        tree_kernels.log_odds(stages[1], facts, rows, HOPELESS, GIVEN_UP, sums)
+        tree_kernels.log_odds(stages[1], facts, rows[sums[rows] < DOUBT], HOPELESS, GIVEN_UP, sums)
     return sums
 
 

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import InputError
-from dovetail.kernels.learned.records import Trees
+from dovetail.kernels.learned.records import DEPTH, INNER, LEAVES, Trees
 
-DEPTH = 4
 # Chosen by the development sets, see benchmarks/learning.py.
 GROWING = {
     "objective": "binary",
     "learning_rate": 0.1,
     "max_depth": DEPTH,
-    "num_leaves": 2**DEPTH,
+    "num_leaves": LEAVES,
     "min_data_in_leaf": 20,
     "lambda_l2": 5.0,
     "feature_fraction": 0.5,
@@ -42,16 +41,15 @@ def grow(facts: np.ndarray, right: np.ndarray, trees: int) -> Trees:
 
 def _packed(roots: list[dict[str, Any]]) -> Trees:
     """Each tree filled up to DEPTH: a leaf that comes early is repeated below itself."""
-    inner, leaves = 2**DEPTH - 1, 2**DEPTH
     packed = Trees(
-        np.zeros((len(roots), inner), np.int32),
-        np.zeros((len(roots), inner), np.float32),
-        np.zeros((len(roots), leaves), np.float32),
+        np.zeros((len(roots), INNER), np.int32),
+        np.zeros((len(roots), INNER), np.float32),
+        np.zeros((len(roots), LEAVES), np.float32),
     )
 
     def fill(tree: int, node: int, here: dict[str, Any]) -> None:
-        if node >= inner:
-            packed.leaf[tree, node - inner] = here["leaf_value"]
+        if node >= INNER:
+            packed.leaf[tree, node - INNER] = here["leaf_value"]
             return
         below = here, here
         if "split_feature" in here:

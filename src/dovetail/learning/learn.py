@@ -27,7 +27,8 @@ THRESHOLDS = np.linspace(0.10, 0.90, 81)
 SMOOTH = 5  # neighbouring thresholds that are averaged: the best of a jagged curve is one by chance
 SAMPLES = 1000  # of the bootstrap
 WORTH_WHILE = 0.02  # the part of the value that a quarter of the pairs must have brought
-SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better
+SUPPORT = 0.95  # the share of resamples in which the learned decoder must be better
+FEW = 20  # gold pairs that move the threshold half-way from one half to where they want it
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,14 @@ class Settled:
 
     @classmethod
     def by(cls, lesson: Lesson, log_odds: np.ndarray, metric: Metric) -> Settled:
-        """From blended log-odds of candidates that the trees had not seen."""
+        """From blended log-odds of candidates that the trees had not seen; few pairs do not settle a threshold."""
         scale, shift = calibrate(log_odds, lesson)
         probability = probability_of(scale * log_odds + shift)
         values = np.array([metric(lesson.counts(probability > t).sum(axis=0)) for t in THRESHOLDS])
         edges = np.pad(values, SMOOTH // 2, mode="edge")
         smooth = np.convolve(edges, np.full(SMOOTH, 1 / SMOOTH), mode="valid")
-        return cls(scale, shift, float(THRESHOLDS[metric.best(smooth)]))
+        best = float(THRESHOLDS[metric.best(smooth)])
+        return cls(scale, shift, 0.5 + (best - 0.5) * len(lesson) / (len(lesson) + FEW))
 
 
 def calibrate(log_odds: np.ndarray, lesson: Lesson) -> tuple[float, float]:

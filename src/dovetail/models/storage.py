@@ -1,5 +1,6 @@
 """A model directory: `model.json` says what it is, `parameters.safetensors` holds the arrays, two files the words.
 
+Models over other views of the text have directories of their own in it, by the names of the views.
 No pickle: a model from a stranger can be loaded without running the stranger's code.
 """
 
@@ -21,6 +22,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from dovetail.bitext.views import views as view_names
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.models.checks import Unsound
@@ -43,13 +45,19 @@ def check_place(path: str | PathLike[str]) -> Path:
     place = Path(os.path.realpath(path))  # the directory behind a symbolic link: the link itself stays
     if not place.parent.is_dir():
         raise InputError(f"the directory {place.parent} does not exist", path=path, remedy="Create it first.")
-    if place.exists():
-        names = {entry.name for entry in place.iterdir()} if place.is_dir() else {place.name}
-        if names - {ABOUT, PARAMETERS, *WORDS}:  # saving replaces the directory, and all that is in it
-            raise InputError("holds other things than a model already", path=path, remedy="Name a new directory.")
+    if place.exists() and not _is_model(place):  # saving replaces the directory, and all that is in it
+        raise InputError("holds other things than a model already", path=path, remedy="Name a new directory.")
     with _written(path), tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent):
         pass  # it can be done
     return place
+
+
+def _is_model(place: Path) -> bool:
+    """Whether nothing but a model's files, and models of other views, is there."""
+    if not place.is_dir():
+        return False
+    others = [entry for entry in place.iterdir() if entry.name not in (ABOUT, PARAMETERS, *WORDS)]
+    return all(entry.name in view_names and not entry.is_symlink() and _is_model(entry) for entry in others)
 
 
 @contextmanager
@@ -63,25 +71,26 @@ def _written(path: str | PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def save_model(
-    path: str | PathLike[str],
+def model_files(
     model: Model,
     source: Vocabulary,
     target: Vocabulary,
     about: Mapping[str, Any],
     learned: Mapping[str, np.ndarray] | None = None,
-) -> None:
-    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there.
+    views: Mapping[str, Mapping[str, bytes]] | None = None,
+) -> dict[str, bytes]:
+    """What goes into a model's directory, by names in it.
 
-    `learned` are the arrays of a decoder that was learned on top of the model.
+    `learned` are the arrays of a decoder that was learned on top of the model, `views` the files of other views' models.
     """
-    place = check_place(path)
     arrays = {**model.lexicon.arrays(), **model.arrays()}
     arrays |= {LEARNED + name: values for name, values in (learned or {}).items()}
     files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
     for name, vocabulary in zip(WORDS, (source, target), strict=True):
         words = {"words": vocabulary.words, "counts": vocabulary.counts.tolist()}
         files[name] = json.dumps(words, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    for view, of_view in (views or {}).items():
+        files |= {f"{view}/{name}": content for name, content in of_view.items()}
     header = {
         "format": FORMAT_VERSION,
         "model": model.name,
@@ -92,11 +101,18 @@ def save_model(
     }
     header["sha256"][ABOUT] = _digest_of_header(header)
     files[ABOUT] = json.dumps(header, indent=2, ensure_ascii=False).encode()
+    return files
+
+
+def save_model(path: str | PathLike[str], files: Mapping[str, bytes]) -> None:
+    """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there."""
+    place = check_place(path)
     with _written(path):
         beside = Path(tempfile.mkdtemp(prefix=f".{place.name}.", dir=place.parent))
         try:
             beside.chmod(0o777 & ~_umask())
             for name, content in files.items():
+                (beside / name).parent.mkdir(exist_ok=True)
                 (beside / name).write_bytes(content)
             _put_in_place(beside, place)
         finally:
@@ -124,13 +140,14 @@ def _put_in_place(beside: Path, place: Path) -> None:
 
 
 class Saved(NamedTuple):
-    """What a model directory holds; `learned` are the arrays of a learned decoder, if it has one."""
+    """What a model directory holds; `learned` are the arrays of a learned decoder, if it has one; other views' models."""
 
     model: Model
     source: Vocabulary
     target: Vocabulary
     about: dict[str, Any]
     learned: dict[str, np.ndarray]
+    views: dict[str, Saved]
 
 
 def load_model(path: str | PathLike[str]) -> Saved:
@@ -167,7 +184,24 @@ def load_model(path: str | PathLike[str]) -> Saved:
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
         model = kind.from_arrays(lexicon, arrays, _settings(about, arrays))
         learned = {name.removeprefix(LEARNED): a for name, a in arrays.items() if name.startswith(LEARNED)}
-        return Saved(model, source, target, about, learned)
+        return Saved(model, source, target, about, learned, _views(place, digests))
+
+
+def _views(place: Path, digests: Mapping[str, str]) -> dict[str, Saved]:
+    """The models of other views that the digests speak of, each as it was saved with the others."""
+    found = {}
+    for view in (name.removesuffix(f"/{ABOUT}") for name in digests if name.endswith(f"/{ABOUT}")):
+        if view not in view_names:
+            raise Unsound(f"it has a view {view!r}")
+        if (place / view).is_symlink():
+            raise InputError(
+                "is a link out of the model's directory", path=place / view, remedy="Copy the folder there."
+            )
+        _read(place / view, ABOUT, digests[f"{view}/{ABOUT}"])
+        found[view] = load_model(place / view)
+        if found[view].views:
+            raise Unsound(f"its view {view!r} has views")
+    return found
 
 
 @contextmanager

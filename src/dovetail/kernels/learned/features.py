@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.learned.records import CODE, COUNT, KIND, LENGTH
+from dovetail.kernels.learned.records import CODE, COUNT, KIND, LENGTH, Survey
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
@@ -160,26 +160,40 @@ def around(values, i, j, I, J, out):
     out[11] = at(values, i + 2, j, I, J)
 
 
+@kernel
+def room(first, last, lines):
+    """Of the largest of pieces first..last - 1: room for a value per cell, and for a survey."""
+    longest = 0
+    largest = 0
+    for piece in range(first, last):
+        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
+        longest, largest = max(longest, I + J), max(largest, I * J)
+    best, second, sums = np.empty(longest, np.float32), np.empty(longest, np.float32), np.empty(longest, np.float32)
+    partner, other = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    return np.empty(largest, np.float32), Survey(best, second, partner, other, sums)
+
+
 @leaf
-def survey(values, I, J, best, second, partner, other, sums):
-    """Of each row, then each column, of a flat (I, J): best and second-best value, where they are (-1: none), the sum."""
+def look_over(values, I, J, survey):
+    """Survey each row, then each column, of a flat (I, J)."""
     for k in range(I + J):
-        best[k] = np.float32(0.0)
-        second[k] = np.float32(0.0)
-        sums[k] = np.float32(0.0)
-        partner[k] = -1
-        other[k] = -1
+        survey.best[k] = np.float32(0.0)
+        survey.second[k] = np.float32(0.0)
+        survey.partner[k] = -1
+        survey.other[k] = -1
+        survey.sums[k] = np.float32(0.0)
     for i in range(I):
         for j in range(J):
             value = values[i * J + j]
             if value > np.float32(0.0):
-                note(i, j, value, best, second, partner, other, sums)
-                note(I + j, i, value, best, second, partner, other, sums)
+                note(i, j, value, survey)
+                note(I + j, i, value, survey)
 
 
 @leaf
-def note(line, place, value, best, second, partner, other, sums):
+def note(line, place, value, survey):
     """Take one value of a row or column into account."""
+    best, second, partner, other, sums = survey
     sums[line] += value
     if value > best[line]:
         second[line] = best[line]
@@ -192,19 +206,19 @@ def note(line, place, value, best, second, partner, other, sums):
 
 
 @leaf
-def rival(line, place, best, second, partner, other):
+def rival(line, place, survey):
     """The best value of a row or column beside the one at `place`, and where it is (-1: none)."""
-    if partner[line] == place:
-        return second[line], other[line]
-    return best[line], partner[line]
+    if survey.partner[line] == place:
+        return survey.second[line], survey.other[line]
+    return survey.best[line], survey.partner[line]
 
 
 @leaf
-def likely(line, best, partner):
+def likely(line, survey):
     """The partner of a row or column, -1 if it has none to speak of."""
-    if best[line] < LIKELY:
+    if survey.best[line] < LIKELY:
         return -1
-    return partner[line]
+    return survey.partner[line]
 
 
 @kernel
@@ -214,32 +228,24 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
     `translations` holds what the workspace `work` held before it held posteriors.
     """
     lines, source_ids, target_ids = pieces
-    tallest = 0
-    widest = 0
-    largest = 0
-    for piece in range(first, last):
-        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        tallest, widest, largest = max(tallest, I), max(widest, J), max(largest, I * J)
-    mean = np.empty(largest, np.float32)
-    best = np.empty(tallest + widest, np.float32)
-    second = np.empty(tallest + widest, np.float32)
-    sums = np.empty(tallest + widest, np.float32)
-    partner = np.empty(tallest + widest, np.int64)
-    other = np.empty(tallest + widest, np.int64)
-    top = np.empty(tallest + widest, np.float32)
+    mean, survey = room(first, last, lines)
+    top = np.empty(len(survey.best), np.float32)
+    log_top = np.empty(len(survey.best), np.float32)
     done = 0
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         for k in range(I * J):
             mean[k] = np.float32(0.5) * (work.forward[cell + k] + work.reverse[cell + k])
-        survey(mean, I, J, best, second, partner, other, sums)
+        look_over(mean, I, J, survey)
         for k in range(I + J):
             top[k] = FLOOR
         for i in range(I):
             for j in range(J):
                 top[i] = max(top[i], translations.reverse[cell + i * J + j])
                 top[I + j] = max(top[I + j], translations.forward[cell + i * J + j])
+        for k in range(I + J):
+            log_top[k] = np.log(top[k])
         for k in range(done, done + numbers[piece - first]):
             i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
             here = mean[i * J + j]
@@ -248,25 +254,23 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
             row[0] = work.forward[cells[k]]
             row[1] = work.reverse[cells[k]]
             row[2] = here
-            to_target = max(translations.forward[cells[k]], FLOOR)
-            to_source = max(translations.reverse[cells[k]], FLOOR)
-            row[3] = np.log(to_target)
-            row[4] = np.log(to_source)
-            row[5] = np.log(to_target / top[I + j])
-            row[6] = np.log(to_source / top[i])
-            in_row, at_row = rival(i, j, best, second, partner, other)
-            in_column, at_column = rival(I + j, i, best, second, partner, other)
+            row[3] = np.log(max(translations.forward[cells[k]], FLOOR))
+            row[4] = np.log(max(translations.reverse[cells[k]], FLOOR))
+            row[5] = row[3] - log_top[I + j]
+            row[6] = row[4] - log_top[i]
+            in_row, at_row = rival(i, j, survey)
+            in_column, at_column = rival(I + j, i, survey)
             row[7] = here - in_row
             row[8] = here - in_column
-            row[9] = sums[i] - here
-            row[10] = sums[I + j] - here
+            row[9] = survey.sums[i] - here
+            row[10] = survey.sums[I + j] - here
             around(mean, i, j, I, J, row[11:23])
             row[23] = offset(j, at_row)
             row[24] = offset(i, at_column)
-            row[25] = offset(j, likely(i - 1, best, partner)) if i > 0 else NONE
-            row[26] = offset(j, likely(i + 1, best, partner)) if i + 1 < I else NONE
-            row[27] = offset(i, likely(I + j - 1, best, partner)) if j > 0 else NONE
-            row[28] = offset(i, likely(I + j + 1, best, partner)) if j + 1 < J else NONE
+            row[25] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
+            row[26] = offset(j, likely(i + 1, survey)) if i + 1 < I else NONE
+            row[27] = offset(i, likely(I + j - 1, survey)) if j > 0 else NONE
+            row[28] = offset(i, likely(I + j + 1, survey)) if j + 1 < J else NONE
             row[29] = np.float32(i / I - j / J)
             row[30] = I
             row[31] = J
@@ -289,18 +293,7 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
 @kernel
 def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
     """What the first stage believes of each candidate and of those around it: BELIEFS from column `begin` of `found`."""
-    tallest = 0
-    widest = 0
-    largest = 0
-    for piece in range(first, last):
-        I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        tallest, widest, largest = max(tallest, I), max(widest, J), max(largest, I * J)
-    values = np.empty(largest, np.float32)
-    best = np.empty(tallest + widest, np.float32)
-    second = np.empty(tallest + widest, np.float32)
-    sums = np.empty(tallest + widest, np.float32)
-    partner = np.empty(tallest + widest, np.int64)
-    other = np.empty(tallest + widest, np.int64)
+    values, survey = room(first, last, lines)
     done = 0
     for piece in range(first, last):
         I, J, cell = lines[piece, LENGTH_I], lines[piece, LENGTH_J], lines[piece, CELL]
@@ -308,17 +301,17 @@ def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
             values[k] = np.float32(0.0)
         for k in range(done, done + numbers[piece - first]):
             values[cells[k] - cell] = belief[k]
-        survey(values, I, J, best, second, partner, other, sums)
+        look_over(values, I, J, survey)
         for k in range(done, done + numbers[piece - first]):
             i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
             row = found[k, begin:]
-            in_row, at_row = rival(i, j, best, second, partner, other)
-            in_column, at_column = rival(I + j, i, best, second, partner, other)
+            in_row, at_row = rival(i, j, survey)
+            in_column, at_column = rival(I + j, i, survey)
             row[0] = belief[k]
             row[1] = belief[k] - in_row
             row[2] = belief[k] - in_column
-            row[3] = sums[i] - belief[k]
-            row[4] = sums[I + j] - belief[k]
+            row[3] = survey.sums[i] - belief[k]
+            row[4] = survey.sums[I + j] - belief[k]
             around(values, i, j, I, J, row[5:17])
             row[17] = offset(j, at_row)
             row[18] = offset(i, at_column)

@@ -1,0 +1,138 @@
+"""Other views of a text: its words cut to characters, to stems, or turned into lemmas.
+
+A model over words knows nothing of rare forms; one over what they are made of, or have in common, does.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dovetail.bitext.corpus import Bitext, Side, TextOptions
+from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.errors import InputError
+from dovetail.options import Options, option
+from dovetail.registry import Registry
+
+WORDS = "words"
+STEM = 5  # letters of a stem
+# Scripts that are written without spaces, by how Unicode's names of their letters begin.
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "YI")
+
+Cut = Callable[[str], list[str]]  # what a view makes of a word: one thing or several, never none
+Cuts = tuple[Cut, Cut]  # of the source's, and of the target's
+
+
+@dataclass(frozen=True)
+class Views(Options):
+    """What models see of a text; links are chosen by the mean of their probabilities."""
+
+    views: str = option(WORDS, help="what is seen of a text, words first: words,characters, words,stems, words,lemmas")
+    languages: str = option("", help="of source and target, for lemmas: en,cs")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        first, *others = self.views.split(",")
+        if first != WORDS or len(set(others)) < len(others) or not set(others) <= set(views):
+            known = ", ".join(f"words,{name}" for name in views)
+            raise InputError(f"views is {self.views!r}", remedy=f"Write words, or such as {known}.")
+
+    @property
+    def others(self) -> dict[str, Cuts]:
+        """What each view besides words makes of the words of both sides; InputError for one that cannot be had."""
+        return {name: views[name](self.languages) for name in self.views.split(",")[1:]}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A text as a view has it, and which word, by its place in the sentence, each token of both sides is of."""
+
+    bitext: Bitext
+    words: tuple[np.ndarray, np.ndarray]  # int32 (tokens,)
+
+    @classmethod
+    def of(cls, bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> Seen:
+        """A bitext, whose words are normalised first."""
+        sides = [
+            _seen(side, lambda word, cut=cut: cut(normalise(word)))  # type: ignore[misc]
+            for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)
+        ]
+        (source, of_source), (target, of_target) = sides
+        return cls(Bitext(source, target, TextOptions(), bitext.first), (of_source, of_target))
+
+
+def _seen(side: Side, cut: Cut) -> tuple[Side, np.ndarray]:
+    """One side, and the word of each of its tokens."""
+    numbers: dict[str, int] = {}
+    cuts = [[numbers.setdefault(piece, len(numbers)) for piece in cut(word)] for word in side.vocabulary]
+    sizes = np.fromiter(map(len, cuts), np.int64, len(cuts))
+    pieces = np.fromiter((piece for word in cuts for piece in word), np.int32, int(sizes.sum()))
+    starts = np.cumsum(sizes) - sizes
+    lengths = sizes[side.ids]  # of each token, in tokens of the view
+    ends = np.append(0, np.cumsum(lengths))
+    within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+    ids = pieces[np.repeat(starts[side.ids], lengths) + within]
+    first = side.offsets[0]
+    place = np.arange(len(side.ids)) - np.repeat(side.offsets[:-1] - first, np.diff(side.offsets))
+    vocabulary = Vocabulary(numbers, np.bincount(ids, minlength=len(numbers)))
+    return Side(ids, ends[side.offsets - first], vocabulary, None), np.repeat(place, lengths).astype(np.int32)
+
+
+def characters(word: str) -> list[str]:
+    """The characters of a word, marks with what they stand on, if it is written without spaces; any other stays whole.
+
+    >>> characters("京都府"), characters("Kyoto")
+    (['京', '都', '府'], ['Kyoto'])
+    """
+    if not any(unicodedata.name(letter, "").startswith(UNSPACED) for letter in word):
+        return [word]
+    found: list[str] = []
+    for letter in word:
+        if found and unicodedata.category(letter).startswith("M"):
+            found[-1] += letter
+        else:
+            found.append(letter)
+    return found
+
+
+def stem(word: str) -> list[str]:
+    """How a word begins, in lower case.
+
+    >>> stem("Translations")
+    ['trans']
+    """
+    return [word.lower()[:STEM]]
+
+
+def _lemmas(languages: str) -> Cuts:
+    """Lemmas by simplemma's tables, in lower case."""
+    names = [name.strip().lower() for name in languages.split(",")]
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            "lemmas need to know the languages",
+            remedy="Give --source-language and --target-language, such as en and cs.",
+        )
+    try:
+        from simplemma import lemmatize
+    except ImportError:
+        raise InputError(
+            "lemmas need simplemma, which is not installed", remedy="pip install 'dovetail-align[lemmas]'"
+        ) from None
+
+    def of_language(name: str) -> Cut:
+        try:
+            lemmatize("word", name)
+        except ValueError:
+            raise InputError(f"simplemma has no lemmas of the language {name!r}", remedy="Choose stems.") from None
+        return lambda word: [lemmatize(word, name).lower()]
+
+    return of_language(names[0]), of_language(names[1])
+
+
+views: Registry[Callable[[str], Cuts]] = Registry("view")
+views.add("characters", lambda _: (characters, characters), "characters of words that are written without spaces")
+views.add("stems", lambda _: (stem, stem), f"the first {STEM} letters of words")
+views.add("lemmas", _lemmas, "dictionary forms, by simplemma")
