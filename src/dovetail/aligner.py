@@ -41,7 +41,7 @@ from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
 from dovetail.models.registry import models
-from dovetail.models.storage import Saved, load_model, model_files, one_line, save_model
+from dovetail.models.storage import FORMAT_VERSION, Saved, load_model, model_files, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.drawing import Lesson, lesson
@@ -451,10 +451,8 @@ class Aligner:
 
     def _told(self, bitext: Bitext, warm: Aligner | None, priors: Sequence[Prior]) -> dict[str, Any]:
         """What tells this training from others: all that its iterations depend on."""
-        from dovetail import __version__
-
         return {
-            "version": __version__,
+            "format": FORMAT_VERSION,
             "recipe": self.recipe.to_dict(),
             "seed": self.seed,
             "text": digest(bitext),

@@ -7,6 +7,7 @@ started again, and its shards are gone over again: whatever it had written is wr
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -171,11 +172,15 @@ def _connected(address: str | None, workers: int | None, threads: int | None) ->
         if where is None:
             cores = workers * threads if workers and threads else None
             ray.init(
-                address="local", num_cpus=cores, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+                address="local",
+                num_cpus=cores,
+                include_dashboard=False,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
             )
         else:
             _knock(where)
-            ray.init(address=where, log_to_driver=False, logging_level="ERROR")
+            ray.init(address=where, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError) as error:
         raise InputError(
             f"no Ray cluster answers at {where} ({str(error).splitlines()[0]})",

@@ -69,9 +69,9 @@ def claim(path: Path, about: Mapping[str, Any]) -> None:
         return
     try:
         path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()):
-            raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
         beside = path / f".{ABOUT}"
+        if any(one != beside for one in path.iterdir()):  # which a killed run may have left
+            raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
         with open(beside, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
