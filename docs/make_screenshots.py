@@ -1,4 +1,4 @@
-"""Make the pictures of the page: images/page.png and images/page-dark.png.  Needs playwright, pillow and chromium.
+"""Make the pictures of the page, images/page*.png.  Needs playwright, pillow and chromium.
 
 python docs/make_screenshots.py
 """
@@ -22,6 +22,7 @@ IMAGES = Path(__file__).resolve().parent / "images"
 PICTURES = {
     "page.png": ("light", "#pair=13&baseline=1", 1400, 1050),
     "page-dark.png": ("dark", "#view=summary", 1280, 800),
+    "page-dictionary.png": ("light", "#view=dictionary&word=time", 1280, 800),
 }
 
 
@@ -42,7 +43,7 @@ def main() -> None:
         for name, (scheme, address, width, height) in PICTURES.items():
             window = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             window.goto(f"file://{path}{address}")
-            window.wait_for_selector(".panel, .card")
+            window.wait_for_selector(".panel, .card, .hit")
             window.wait_for_timeout(300)
             picture = Image.open(BytesIO(window.screenshot()))
             picture.convert("RGB").quantize(255, dither=Image.Dither.NONE).save(IMAGES / name, optimize=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from operator import index
 from os import PathLike
@@ -33,7 +34,7 @@ from dovetail.models.registry import models
 from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
-from dovetail.training.monitor import Callback, Monitor
+from dovetail.training.monitor import Monitor, Watch
 from dovetail.training.train import Convergence, Start, Task, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
@@ -79,7 +80,7 @@ class Aligner:
     def fit(
         self,
         bitext: Bitext,
-        progress: Callback | None = None,
+        progress: Watch = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
         dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None = None,
@@ -95,7 +96,8 @@ class Aligner:
         further `priors` on the lexicon.  `development` is a small bitext (or the number of the
         first pair of this one) and its gold links: EM stops when the area under their precision/recall curve stops rising,
         and threshold and growing, unless you asked for a threshold, become those with the lowest AER there (`tuned` says
-        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.
+        which).  `progress` is called with a `Progress`; an exception it raises cancels the training.  Without one, notebooks
+        show bars (extra `notebook`); with False, none.
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
@@ -141,7 +143,7 @@ class Aligner:
         self.history = monitor.history
         return self
 
-    def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
+    def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
         monitor = Monitor(progress)
         if self._fitted is not None and bitext is self._fitted[0]:
@@ -164,7 +166,7 @@ class Aligner:
         return result
 
     def learn(
-        self, bitext: Bitext, gold: Gold, *, favour: str = "aer", curve: bool = False, progress: Callback | None = None
+        self, bitext: Bitext, gold: Gold, *, favour: str = "aer", curve: bool = False, progress: Watch = None
     ) -> Learned:
         """Learn from gold links of some pairs how this text's annotators link: a decoder on top of the trained model.
 
@@ -294,6 +296,32 @@ class Aligner:
 
         aligned = AlignedText(bitext, self.align(bitext))
         return lexicon(aligned, longest=longest, count=count, examples=examples)
+
+    def __repr__(self) -> str:
+        return f"<Aligner {self.recipe.name}: {self._state()}>"
+
+    def _state(self) -> str:
+        if self.model is None:
+            return "not trained"
+        return f"{len(self.source_vocabulary):,} source and {len(self.target_vocabulary):,} target words"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the recipe, how it decodes, what it was told, what it knows, and how it was trained."""
+        from dovetail import markup
+
+        recipe, stages = self.recipe, Counter(stage for stage, _ in self.history)
+        rows = [
+            ("recipe", f"{recipe.name}: {recipe.description}"),
+            ("decoder", recipe.decoder + (f", {recipe.combine}" if recipe.combine else "")),
+            (
+                "options",
+                ", ".join(f"{name}={recipe.options[name]}" for name in sorted(self._asked & {*recipe.options})),
+            ),
+            ("knows", self._state()),
+            ("trained", ", ".join(f"{stage}: {n} iterations" for stage, n in stages.items())),
+            ("learned", "from gold links" if self.learned is not None else ""),
+        ]
+        return markup.table(["Aligner", ""], [row for row in rows if row[1]])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""
