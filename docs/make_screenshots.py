@@ -1,4 +1,4 @@
-"""Make the pictures of the pages: images/page.png, page-dark.png and annotate.png.  Needs playwright, pillow and chromium.
+"""Make the pictures of the pages: images/page*.png and annotate.png.  Needs playwright, pillow and chromium.
 
 python docs/make_screenshots.py              # all
 python docs/make_screenshots.py annotate.png
@@ -27,6 +27,7 @@ IMAGES = Path(__file__).resolve().parent / "images"
 PICTURES = {
     "page.png": ("light", "#pair=13&baseline=1", 1400, 1050),
     "page-dark.png": ("dark", "#view=summary", 1280, 800),
+    "page-dictionary.png": ("light", "#view=dictionary&word=time", 1280, 800),
 }
 EDITOR = "annotate.png"
 
@@ -85,7 +86,7 @@ def main(asked: list[str]) -> None:
                 continue
             window = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
             window.goto(f"file://{path}{address}")
-            window.wait_for_selector(".panel, .card")
+            window.wait_for_selector(".panel, .card, .hit")
             save(window, name)
         if EDITOR in names:
             with editor(Path(place)) as address:

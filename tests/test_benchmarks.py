@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import os
 import stat
 import subprocess
 import sys
@@ -18,6 +19,7 @@ sys.path.insert(0, str(BENCHMARKS))
 
 import aligners  # noqa: E402
 import commits  # noqa: E402
+import dictionary  # noqa: E402
 import environments  # noqa: E402
 import house  # noqa: E402
 import overview  # noqa: E402
@@ -708,3 +710,29 @@ def test_figures_of_two_states_stand_side_by_side(room, repository, monkeypatch,
 )
 def test_the_number_of_duplicates_is_read_from_the_first_line(said, shown):
     assert house.pairs_counted(said) == shown
+
+
+# Looking words up
+
+
+@pytest.mark.slow
+def test_words_are_looked_up_in_less_than_200_milliseconds(capsys):
+    """In a text of 3,000 pairs here; DOVETAIL_DICTIONARY_PAIRS=1130000 asks for as many as one has time for."""
+    pairs = int(os.environ.get("DOVETAIL_DICTIONARY_PAIRS", "3000"))
+    assert dictionary.main(["--pairs", str(pairs)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith(f"{pairs:,} pairs")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in said[4:]]
+    assert len(rows) == 10
+    assert max(float(row[2]) for row in rows) < 200, "medians: other programs may keep this machine busy"
+
+
+def test_a_made_up_text_has_frequent_and_rare_words(tmp_path):
+    source, target, links = dictionary.make_up(tmp_path, 300)
+    pairs = list(zip(*(path.read_text().splitlines() for path in (source, target, links)), strict=True))
+    assert len(pairs) == 300
+    for one, other, linked in pairs:
+        assert len(one.split()) == len(other.split()) == len(linked.split())
+    ranked = dictionary.by_frequency(source)
+    assert ranked[0] == "s1"
+    assert len(ranked) > 1000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
@@ -46,7 +47,7 @@ from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.drawing import Lesson, lesson
 from dovetail.training.keeping import Keeper, claim, digest
-from dovetail.training.monitor import Callback, Monitor
+from dovetail.training.monitor import Monitor, Watch
 from dovetail.training.train import Convergence, Start, Task, Training, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
@@ -105,7 +106,7 @@ class Aligner:
     def fit(
         self,
         bitext: Bitext | TextSource | Lesson,
-        progress: Callback | None = None,
+        progress: Watch = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
         dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None = None,
@@ -124,8 +125,9 @@ class Aligner:
         `development` is a small bitext (or the number of the first pair of this one) and its gold links: EM stops when the
         area under their precision/recall curve stops rising, and threshold and growing, unless you asked for a threshold,
         become those with the lowest AER there (`tuned` says which).  `progress` is called with a `Progress`; an exception
-        it raises cancels the training.  `work` is a folder that keeps every iteration of EM: the same call goes on there,
-        and to the same bytes, after the first was killed.
+        it raises cancels the training; without one, notebooks show bars (extra `notebook`), with False none.  `work` is a
+        folder that keeps every iteration of EM: the same call goes on there, and to the same bytes, after the first was
+        killed.
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
@@ -197,7 +199,7 @@ class Aligner:
         for part in text.parts(first, keep_text):
             yield part, self.align(part)
 
-    def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
+    def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
         monitor = Monitor(progress)
         if self._fitted is not None and bitext is self._fitted[0] and self._fitted[1] is not None:
@@ -223,7 +225,7 @@ class Aligner:
         return result
 
     def learn(
-        self, bitext: Bitext, gold: Gold, *, favour: str = "aer", curve: bool = False, progress: Callback | None = None
+        self, bitext: Bitext, gold: Gold, *, favour: str = "aer", curve: bool = False, progress: Watch = None
     ) -> Learned:
         """Learn from gold links of some pairs how this text's annotators link: a decoder on top of the trained model.
 
@@ -354,6 +356,32 @@ class Aligner:
 
         aligned = AlignedText(bitext, self.align(bitext))
         return lexicon(aligned, longest=longest, count=count, examples=examples)
+
+    def __repr__(self) -> str:
+        return f"<Aligner {self.recipe.name}: {self._state()}>"
+
+    def _state(self) -> str:
+        if self.model is None:
+            return "not trained"
+        return f"{len(self.source_vocabulary):,} source and {len(self.target_vocabulary):,} target words"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the recipe, how it decodes, what it was told, what it knows, and how it was trained."""
+        from dovetail import markup
+
+        recipe, stages = self.recipe, Counter(stage for stage, _ in self.history)
+        rows = [
+            ("recipe", f"{recipe.name}: {recipe.description}"),
+            ("decoder", recipe.decoder + (f", {recipe.combine}" if recipe.combine else "")),
+            (
+                "options",
+                ", ".join(f"{name}={recipe.options[name]}" for name in sorted(self._asked & {*recipe.options})),
+            ),
+            ("knows", self._state()),
+            ("trained", ", ".join(f"{stage}: {n} iterations" for stage, n in stages.items())),
+            ("learned", "from gold links" if self.learned is not None else ""),
+        ]
+        return markup.table(["Aligner", ""], [row for row in rows if row[1]])
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a directory: safetensors and JSON, no pickle."""
@@ -495,7 +523,7 @@ class Aligner:
             found.append(cells_of(model, seen, shard, self.engine.pool))
         return found
 
-    def _fitted_views(self, bitext: Bitext, progress: Callback | None) -> dict[str, tuple[Aligner, Cuts]]:
+    def _fitted_views(self, bitext: Bitext, progress: Watch) -> dict[str, tuple[Aligner, Cuts]]:
         """Models over the views that differ from the words of this text."""
         found = {}
         for name, cuts in self.recipe.options.of(Views).others.items():

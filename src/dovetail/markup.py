@@ -15,6 +15,10 @@ from collections.abc import Mapping, Sequence
 Link = tuple[int, int]
 
 CELL, LETTER, LONGEST = 20, 7.2, 16  # pixels of a cell and of a letter; letters of a word that are shown
+TALLEST = 520  # pixels of a picture; a higher or wider one scrolls
+GROUND = (
+    "var(--jp-layout-color0,var(--vscode-editor-background,Canvas))"  # what labels stand on, so that cells pass below
+)
 INK, SOFT, LINE, RIGHT = "currentColor", "#7c8797", "#8884", "#3b8ed0"
 
 
@@ -37,28 +41,37 @@ def matrix(
 ) -> str:
     """The matrix of a pair: a circle's area is the probability of its cell; `links` are filled, other cells pale."""
     left, top = _room(source), _room(target, slanted=True)
-    width, height = left + CELL * len(target) + top, top + CELL * len(source) + 4
+    width, height = CELL * len(target) + top, CELL * len(source) + 4
     chosen = None if links is None else set(links)
     mirrored = _from_the_right(target)  # columns run as the target sentence does
-    columns = [left + CELL * (len(target) - 1 - j if mirrored else j) for j in range(len(target))]
-    parts = []
-    for i in range(len(source) + 1):
-        parts.append(f"M{left},{top + i * CELL + 0.5}h{CELL * len(target)}")
-    for j in range(len(target) + 1):
-        parts.append(f"M{left + j * CELL + 0.5},{top}v{CELL * len(source)}")
-    shapes = [f"<path d='{''.join(parts)}' stroke='{LINE}' fill='none'/>"]
-    for i, word in enumerate(source):
-        shapes.append(_text(word, f"x='{left - 6}' y='{top + CELL * (i + 0.68):.1f}' text-anchor='end'"))
-    for j, word in enumerate(target):
-        shapes.append(_text(word, f"transform='translate({columns[j] + 0.62 * CELL:.1f},{top - 5}) rotate(-50)'"))
+    columns = [CELL * (len(target) - 1 - j if mirrored else j) for j in range(len(target))]
+    lines = [f"M0,{i * CELL + 0.5}h{CELL * len(target)}" for i in range(len(source) + 1)]
+    lines += [f"M{j * CELL + 0.5},0v{CELL * len(source)}" for j in range(len(target) + 1)]
+    cells = [f"<path d='{''.join(lines)}' stroke='{LINE}' fill='none'/>"]
+    rows = [
+        _text(word, f"x='{left - 6}' y='{CELL * (i + 0.68):.1f}' text-anchor='end'") for i, word in enumerate(source)
+    ]
+    heads = [
+        _text(word, f"transform='translate({columns[j] + 0.62 * CELL:.1f},{top - 5}) rotate(-50)'")
+        for j, word in enumerate(target)
+    ]
     for (i, j), probability in sorted(probabilities.items()):
         radius = (CELL - 4) / 2 * math.sqrt(_share(probability))
         fill = RIGHT if chosen is None or (i, j) in chosen else SOFT
-        shapes.append(
-            f"<circle cx='{columns[j] + 0.5 * CELL}' cy='{top + CELL * (i + 0.5)}' r='{radius:.2f}' fill='{fill}'>"
+        cells.append(
+            f"<circle cx='{columns[j] + 0.5 * CELL}' cy='{CELL * (i + 0.5)}' r='{radius:.2f}' fill='{fill}'>"
             f"<title>{_escaped(source[i])} – {_escaped(target[j])} {probability:.3f}</title></circle>"
         )
-    return _svg(width, height, shapes, f"matrix of {len(source)} source and {len(target)} target words")
+    # Four parts, so that the words stay in sight when the cells are scrolled.
+    label = f"matrix of {len(source)} source and {len(target)} target words"
+    parts = [
+        f"<div style='position:sticky;top:0;left:0;z-index:2;background:{GROUND}'></div>",
+        _svg(width, top, heads, "target words", f"position:sticky;top:0;z-index:1;background:{GROUND}"),
+        _svg(left, height, rows, "source words", f"position:sticky;left:0;z-index:1;background:{GROUND}"),
+        _svg(width, height, cells, label),
+    ]
+    grid = f"display:grid;grid-template-columns:{left}px {math.ceil(width)}px"
+    return _scrolling(f"<div style='{grid}'>{''.join(parts)}</div>", left + width, mirrored)
 
 
 def curves(source: Sequence[str], target: Sequence[str], probabilities: Mapping[Link, float]) -> str:
@@ -89,13 +102,21 @@ def curves(source: Sequence[str], target: Sequence[str], probabilities: Mapping[
     for words, centres, y in zip((source, target), places, heights, strict=True):
         for word, x in zip(words, centres, strict=True):
             shapes.append(_text(word, f"x='{x:.1f}' y='{y}' text-anchor='middle'"))
-    return _svg(width, heights[1] + 8, shapes, f"{len(probabilities)} links")
+    picture = _svg(width, heights[1] + 8, shapes, f"{len(probabilities)} links")
+    return _scrolling(picture, width, _from_the_right(source))
 
 
-def _svg(width: float, height: float, shapes: Sequence[str], label: str) -> str:
+def _scrolling(picture: str, width: float, mirrored: bool) -> str:
+    """What is too large scrolls within the cell, from the right where the sentence begins there."""
+    frame = f"overflow:auto;max-width:100%;max-height:{TALLEST}px;margin:4px 0;direction:{'rtl' if mirrored else 'ltr'}"
+    inner = f"direction:ltr;width:{math.ceil(width)}px;margin-right:auto"
+    return f"<div style='{frame}'><div style='{inner}'>{picture}</div></div>"
+
+
+def _svg(width: float, height: float, shapes: Sequence[str], label: str, style: str = "") -> str:
     return (
         f"<svg xmlns='http://www.w3.org/2000/svg' width='{math.ceil(width)}' height='{math.ceil(height)}' role='img' "
-        f"aria-label='{html.escape(label)}' style='display:block;margin:4px 0;max-width:none'>{''.join(shapes)}</svg>"
+        f"aria-label='{html.escape(label)}' style='display:block;max-width:none;{style}'>{''.join(shapes)}</svg>"
     )
 
 
@@ -107,7 +128,7 @@ def _text(word: str, place: str) -> str:
 
 def _room(words: Sequence[str], slanted: bool = False) -> int:
     longest = max(map(_width, words), default=0.0)
-    return math.ceil(longest * (math.sin(math.radians(50)) if slanted else 1)) + 12
+    return math.ceil(longest * math.sin(math.radians(50)) + 18 if slanted else longest + 12)
 
 
 def _from_the_right(words: Sequence[str]) -> bool:

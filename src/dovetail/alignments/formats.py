@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from os import PathLike
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from dovetail.alignments.formats_text import Text
 from dovetail.bitext.text import display_name, read_lines
 from dovetail.errors import InputError
 from dovetail.registry import Registry
+
+if TYPE_CHECKING:
+    from dovetail.bitext.corpus import Bitext
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,27 @@ def write_alignments(
     chosen.write(handle, alignments, text, first_id)
 
 
-def read_alignments(path: str | PathLike[str], format: str | None = None, lengths: Lengths | None = None) -> Alignments:
+def read_alignments(
+    path: str | PathLike[str],
+    format: str | None = None,
+    lengths: Lengths | None = None,
+    *,
+    text: Bitext | None = None,
+) -> Alignments:
     """The links of a file; without `format` it is known by its first line that is not empty.
 
     `lengths`, the (source, target) words of each pair, has links outside a sentence and files of another
     number of pairs refused.  Without it, and in formats that do not tell, a sentence is taken to end at its
-    last link.
+    last link.  `text`, the bitext that the links belong to, gives the lengths and the words: alignments then show them, and
+    records and data frames have them.
     """
     chosen, lines = open_alignments(path, format)
-    return chosen.read(lines, display_name(path), length_table(lengths))
+    if lengths is None and text is not None:
+        lengths = text.lengths
+    result = chosen.read(lines, display_name(path), length_table(lengths))
+    if text is not None:
+        result.text = text.text
+    return result
 
 
 def open_alignments(path: str | PathLike[str], format: str | None = None) -> tuple[AlignmentFormat, Iterator[str]]:

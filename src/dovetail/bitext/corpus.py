@@ -330,6 +330,14 @@ class Bitext:
             f"{len(self.source.vocabulary):,} and {len(self.target.vocabulary):,} words>"
         )
 
+    def _repr_html_(self, rows: int = 10) -> str:
+        """For notebooks: a table of the first pairs."""
+        from dovetail import markup
+
+        shown = range(min(rows, len(self)))
+        cells = [[f"{self.first + n}", *map(" ".join, self.tokens(n))] for n in shown]
+        return markup.table(["pair", "source", "target"], cells, repr(self).strip("<>"))
+
 
 def _rows(dataset: Iterable[Mapping[str, Any]], *names: str) -> Iterator[tuple[Sentence, Sentence]]:
     """Two columns of each row, or of what its column `translation` holds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -122,7 +122,7 @@ class IBM1(Model):
             statistics.blocks[-1].log_likelihood += scores.sum(axis=0)
             if self.agreement:
                 agree(block, view, pool)
-            statistics.lexicon.add(block, view, pool)
+            cast(LexiconCounts, statistics.lexicon).add(block, view, pool)
             worked(block.last - block.first)
         return statistics, memory
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.training.keeping import Keeper
+from dovetail.training.notebook import bars_in_a_notebook
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Progress:
 
 
 Callback = Callable[[Progress], None]
+Watch = Callback | Literal[False] | None  # None: bars where this is a notebook; False: nobody watches
 
 
 class Monitor:
@@ -40,8 +43,8 @@ class Monitor:
     An exception raised by the callback stops the work: that is how a caller cancels.  A `keeper` keeps every iteration.
     """
 
-    def __init__(self, callback: Callback | None = None, tolerance: float = 0.0, keeper: Keeper | None = None) -> None:
-        self.callback = callback
+    def __init__(self, callback: Watch = None, tolerance: float = 0.0, keeper: Keeper | None = None) -> None:
+        self.callback: Callback | None = (bars_in_a_notebook() if callback is None else callback) or None
         self.tolerance = tolerance
         self.keeper = keeper
         self.history: list[tuple[str, np.ndarray]] = []
