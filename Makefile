@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers wheel wheel-test test-versions test-long load clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation syntax wheel wheel-test test-versions test-long load kills many-texts clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -34,6 +34,14 @@ same-bytes: $(VENV)/ready-test
 papers: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks.papers --out build/papers $(PAPERS)
 
+# BLEU with each system's links, into build/translation; goes on as `papers` does.  TRANSLATION="--system default" for less.
+translation: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.translation --out build/translation $(TRANSLATION)
+
+# Edges of trees carried over links, into build/syntax.
+syntax: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.syntax --out build/syntax $(SYNTAX)
+
 # Altered models of every recipe must be refused or harmless; `make fuzz CASES=5000 SEED=7` tries more, and others.
 CASES ?= 500
 SEED ?= 0
@@ -48,6 +56,14 @@ bounds: $(VENV)/ready-test
 # Many clients of `serve` at once, with idle, slow and deaf ones among them; a short share is in the test suite.
 load: $(VENV)/ready-test
 	$(BIN)/python tests/load.py
+
+# A run in a work folder, killed at random moments, goes on to the same bytes; four kills are in the test suite.
+kills: $(VENV)/ready-test
+	$(BIN)/python tests/killing.py --kills 20
+
+# A thousand small texts in one process; a short share is in the test suite.
+many-texts: $(VENV)/ready-test
+	$(BIN)/python tests/many_texts.py
 
 # One file to install elsewhere: dist/dovetail_align-VERSION-py3-none-any.whl
 wheel: $(VENV)/ready
@@ -69,6 +85,8 @@ test-long: same-bytes
 test-long: load
 test-long: fuzz
 test-long: bounds
+test-long: kills
+test-long: many-texts
 
 format: $(VENV)/ready-test
 	$(BIN)/ruff check --fix .

@@ -12,8 +12,8 @@ from dovetail.errors import InputError
 ENVIRONMENTS = Path(__file__).resolve().parent / ".peers"
 
 
-def ensure(package: str, *, offline: bool = False, root: Path = ENVIRONMENTS) -> tuple[Path, str]:
-    """The package's own environment and the version in it; installs what is missing unless `offline`."""
+def ensure(package: str, *, extra: str = "", offline: bool = False, root: Path = ENVIRONMENTS) -> tuple[Path, str]:
+    """The package's own environment and the version in it; installs what is missing, with `extra`, unless `offline`."""
     home = root / package
     version = installed_version(package, home)
     if version is None and offline:
@@ -21,7 +21,14 @@ def ensure(package: str, *, offline: bool = False, root: Path = ENVIRONMENTS) ->
     if version is None:
         print(f"Installing {package} from PyPI into {home}", file=sys.stderr)
         venv.create(home, clear=True, with_pip=True)
-        command = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", package]
+        command = [
+            str(home / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            f"{package}[{extra}]" if extra else package,
+        ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         version = installed_version(package, home)
         if done.returncode != 0 or version is None:

@@ -34,7 +34,7 @@ DIRECTIONS = ("forward", "reverse")
 KINDS = ("poisson", "categorical", "features")
 METHODS = ("exact", "subgradient")
 BUCKETS = ((1, 20), (21, 40), (41, 60), (61, 100))
-TIME_LIMIT = 10.0  # seconds a sentence
+TIME_LIMIT = 10.0  # seconds per sentence
 MORE_PAIRS = 20_000  # of a set's whole training text are looked through for long ones
 DECODERS = ("viterbi", "posterior", "samples", "exact")
 PLAIN = ("viterbi", "posterior")
@@ -145,7 +145,7 @@ def _draws(model: Any) -> bool:
 
 
 def certificates(sets: list[str], data: Path, sentences: int, kinds: list[str]) -> Iterator[str]:
-    """Share certified and CPU milliseconds a sentence by length, the exact method beside the paper's at 40 iterations.
+    """Share certified and CPU milliseconds per sentence by length, the exact method beside the paper's at 40 iterations.
 
     All test pairs; where a bucket has fewer than `sentences` of them, pairs of the other text fill it up.
     """

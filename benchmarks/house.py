@@ -19,6 +19,7 @@ import tempfile
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 import commits
@@ -66,19 +67,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 after, name = commits.ROOT / "src", commits.working_tree()
             else:
                 after, name = commits.unpack(options.commit, Path(folder, "after")), options.commit
-            print(table({f"before ({options.against})": figures(before), f"after ({name})": figures(after)}))
+            sources = {f"before ({options.against})": before, f"after ({name})": after}
+            print(table({title: figures(source, options.without) for title, source in sources.items()}))
     except InputError as error:
         print(f"house.py: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def figures(source: Path) -> dict[str, str]:
-    """All figures of the package in this `src`, by name."""
+def figures(source: Path, without: Sequence[str] = ()) -> dict[str, str]:
+    """All figures of the package in this `src`, by name; `without` files of these patterns."""
     package = source / "dovetail"
     modules = [
         Module(path.relative_to(package).as_posix(), path.read_text(encoding="utf-8"))
         for path in sorted(package.rglob("*.py"))
+        if not any(fnmatch(path.relative_to(package).as_posix(), pattern) for pattern in without)
     ]
     code = sum(len(code_lines(module)) for module in modules)
     commented = sum(len(comment_lines(module)) for module in modules)
@@ -206,6 +209,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("commit", nargs="?", help="the later one (the working tree)")
     parser.add_argument("--against", default=commits.EARLIER, metavar="COMMIT", help="the earlier one (%(default)s)")
+    parser.add_argument(
+        "--without",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="leave out files such as 'uses/*', which one side does not have at all (repeatable; not for `duplicates`)",
+    )
     return parser
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from aligners import PEERS, Aligner, Recipe
+from commits import working_tree
 from dovetail.errors import InputError
 from measure import CommandError, exit_when_terminated, machine_facts
 from report import Settings, facts, preamble, section
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.json:
             whole = {
                 "machine": machine,
+                "commit": working_tree(),
                 "threads": settings.threads,
                 "repeat": settings.repeat,
                 "tasks": reports,

@@ -115,7 +115,7 @@ def quality(label: str, aligner: Aligner, trial: Trial, other: float | None, pla
 
 
 def seconds_of_fit(name: str, trial: Trial, iterations: int) -> tuple[float, float]:
-    """CPU seconds, and forward-backward passes a pair and iteration."""
+    """CPU seconds, and forward-backward passes per pair and iteration."""
     aligner = Aligner(name, threads=1, hmm_iterations=iterations)
     began = time.process_time()
     aligner.fit(trial.bitext)
@@ -181,8 +181,8 @@ def main() -> None:
         f"|---|---|{'---|' * (len(RARE_RECALLS) + len(beside) + 1)}",
         *(row for one in found for row in one.rare_rows),
         "",
-        f"Training: 5 iterations of IBM Model 1, {choices.iterations} of the HMM; passes are forward-backward calls a pair",
-        "and iteration (both directions are one).",
+        f"Training: 5 iterations of IBM Model 1, {choices.iterations} of the HMM; passes are forward-backward calls per",
+        "pair and iteration (both directions are one).",
         "",
         "| recipe | `fit`, CPU s | times `hmm` | HMM stage, CPU s | times `hmm` | passes |",
         "|---|---|---|---|---|---|",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -101,12 +101,12 @@ def write_text(task: Task, folder: Path) -> Text:
             written += 1
             return written - 1
 
-        for words in islice(_pairs(task.train), task.pairs):
+        for words in islice(read_pairs(task.train), task.pairs):
             write(words)
         train_pairs = written
-        for words in _pairs(task.dev) if task.dev is not None else ():
+        for words in read_pairs(task.dev) if task.dev is not None else ():
             write(words)
-        for words in _pairs(task.test):
+        for words in read_pairs(task.test):
             lines.append(write(words))
             lengths.append((len(words[0]), len(words[1])))
     gold = read_gold(task.gold, lengths=lengths)
@@ -140,7 +140,7 @@ def _link(field: str, path: Path, line: int) -> tuple[int, int]:
     return int(i), int(j)
 
 
-def _pairs(paths: tuple[Path, Path]) -> Iterator[tuple[list[str], list[str]]]:
+def read_pairs(paths: tuple[Path, Path]) -> Generator[tuple[list[str], list[str]], None, None]:
     """The two files in step, as words; InputError if one of them ends first."""
     with (
         xopen(paths[0], encoding="utf-8", newline="\n") as source,

@@ -67,7 +67,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as cache:
         if missed := uncaught(cache):
             sys.exit(f"bounds are not checked: {', '.join(missed)} went beyond its array")
-        sys.exit(subprocess.run([sys.executable, "-m", "pytest", "-x", *tests], env=environment(cache)).returncode)
+        command = [sys.executable, "-m", "pytest", "-x", "-n", "auto", "--dist", "loadfile", *tests]
+        sys.exit(subprocess.run(command, env=environment(cache)).returncode)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from browsing import DESK, Shown
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -38,6 +40,28 @@ def browser():
         chromium = playwright.chromium.launch(executable_path=path, args=arguments)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Write a page and open it in a window of its own; nothing may go wrong on it."""
+    opened, contexts = [], []
+
+    def show(html, address="", viewport=DESK, **settings):
+        path = tmp_path / f"page{len(opened)}.html"
+        path.write_text(html, "utf-8")
+        context = browser.new_context(viewport=viewport, **settings)
+        contexts.append(context)
+        opened.append(Shown(context.new_page(), path))
+        return opened[-1].open(address)
+
+    yield show
+    for context in contexts:
+        context.close()
+    for page in opened:
+        assert page.errors == []
+        assert page.dialogs == []
+        assert all(url.startswith("file://") for url in page.requests), "the page asks no network"
 
 
 def pytest_terminal_summary(terminalreporter) -> None:

@@ -1,4 +1,4 @@
-"""The command `dovetail serve` in a process of its own, for tests and for the load run."""
+"""The commands `dovetail serve` and `dovetail annotate` in a process of its own, for tests and for the load run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-COMMAND = [sys.executable, "-c", "from dovetail.cli import main; main()", "serve"]
+PROGRAM = [sys.executable, "-c", "from dovetail.cli import main; main()"]
+COMMAND = [*PROGRAM, "serve"]
 
 
 @dataclass
@@ -23,9 +24,9 @@ class Served:
 
 
 @contextmanager
-def serving(*arguments: object) -> Iterator[Served]:
+def serving(*arguments: object, program: str = "serve") -> Iterator[Served]:
     """On a free port; stopped at the end, if it still runs."""
-    command = [*COMMAND, "--port", "0", "--threads", "1", *map(str, arguments)]
+    command = [*PROGRAM, program, "--port", "0", "--threads", "1", *map(str, arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         address = process.stdout.readline().strip()

@@ -15,7 +15,8 @@ from dovetail import Aligner, Bitext, InputError
 from dovetail.cli import dovetail
 from dovetail.report.kwic import kwic
 from dovetail.uses.aligned import AlignedText
-from dovetail.uses.concordance import build_index, open_index
+from dovetail.uses.concordance import find
+from dovetail.uses.index import build_index, open_index
 from test_phrase_table import aligned_texts
 
 
@@ -45,7 +46,7 @@ def naive_concordance(aligned, words, side, ignore_case):
 @settings(deadline=None, max_examples=100)
 def test_every_place_is_found_with_what_it_is_linked_to(tmp_path_factory, aligned, words, side, ignore_case):
     index = build_index(aligned, tmp_path_factory.mktemp("index") / "here", {})
-    found = index.find(" ".join(words), side=side, ignore_case=ignore_case, groups=1000, hits=1000)
+    found = find(index, " ".join(words), side=side, ignore_case=ignore_case, groups=1000, hits=1000)
     expected = naive_concordance(aligned, words, side, ignore_case)
     assert index.pairs == len(aligned.bitext)
     assert found.count == len(expected)
@@ -158,4 +159,4 @@ def test_an_index_of_nothing_finds_nothing(tmp_path):
     from dovetail import Alignments
 
     index = build_index(AlignedText(empty, Alignments.from_links([])), tmp_path / "index", {})
-    assert index.find("word").count == 0
+    assert find(index, "word").count == 0

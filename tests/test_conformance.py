@@ -14,8 +14,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from dovetail import Aligner, Bitext, InputError, read_gold, write_alignments
+from dovetail import Aligner, Bitext, InputError, TextSource, read_gold, write_alignments
 from dovetail.alignments.combine import combiners
+from dovetail.alignments.gold import GoldPair
+from dovetail.annotate.sheet import Sheet
 from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.models.lexicon.lexicon import PriorOptions
@@ -137,6 +139,7 @@ def test_every_word_has_a_fertility(trained, model):
 CALLED = {
     "fit": "test_a_bitext",
     "align": "test_every_pair_gets_one_alignment_with_links_in_bounds",
+    "align_stream": "test_a_text_in_files_is_aligned_as_at_once",
     "align_pair": "test_a_pair_alone_is_aligned_as_within_its_text",
     "posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
     "directional_posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
@@ -170,6 +173,17 @@ def test_what_is_made_of_links_and_learned_from_gold(model):
     gold = read_gold(str(DATA / "demo.gold"))[20:40]
     found = aligner.learn(bitext, gold)
     assert aligner.learned_from(bitext).any() == (aligner.learned is not None), found
+
+
+def test_it_suggests_links_to_annotators(model):
+    aligner, bitext = Aligner.load(model), Bitext.from_pairs([*DEMO[20:30], ([], ["seul"])])
+    sheet, found = Sheet(bitext, np.arange(1, 12), range(11), aligner), aligner.align(bitext)
+    for number in range(1, 12):
+        said = sheet.suggestion(number)
+        cells = {(i, j): p for i, j, p in said.cells}
+        assert GoldPair.from_text(said.links).sure == set(found[number - 1].links) <= set(cells)
+        assert all(0 <= p <= 1 + 1e-5 for p in cells.values())
+    assert sheet.next_doubtful(1, (1, None), lambda number: number < 3) in range(3, 12)
 
 
 @pytest.fixture(scope="module")
@@ -211,10 +225,11 @@ COMMANDS_OF_A_MODEL = {
 }
 WITHOUT_A_MODEL = {
     "serve",
+    "annotate",
     "demo",
     "completion",
     "warm",
-}  # a server, the demo's own training, a shell's business, compiling
+}  # servers, the demo's own training, a shell's business, compiling
 
 
 def test_every_command_is_named_here():
@@ -286,6 +301,14 @@ def test_a_text_in_chunks_is_aligned_as_at_once(trained, monkeypatch):
     at_once = as_bytes(trained.align(copy))
     monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 7)
     assert as_bytes(trained.align(copy)) == at_once
+
+
+def test_a_text_in_files_is_aligned_as_at_once(trained, tmp_path):
+    for side, name in enumerate(("x.en", "x.fr")):
+        lines = (" ".join(TRAINING.tokens(n)[side]) for n in range(len(TRAINING)))
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    ((_, alignments),) = trained.align_stream(TextSource(tmp_path / "x.en", tmp_path / "x.fr"))
+    assert as_bytes(alignments) == as_bytes(trained.align(TRAINING))
 
 
 def test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text(trained, model, tmp_path):

@@ -26,7 +26,7 @@ from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCoun
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.live import Live
 from dovetail.pool import Pool
-from dovetail.training.joint import SampleOptions
+from dovetail.training.drawing import SampleOptions
 
 POOL = Pool(1)
 
@@ -307,14 +307,13 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
 
 
 def test_a_text_past_the_limit_has_a_larger_sample_and_no_iterations_of_its_own():
-    options = SampleOptions(sample=10, whole_iterations=2, whole_cells=1000)
-    assert options.plan(1000, 5) == (10, 3, 2)
-    assert options.plan(1001, 5) == (10, 5, 0)
-    assert options.plan(4000, 5) == (20, 5, 0)
-    assert options.plan(10**9, 5) == (10_000, 5, 0)
-    assert replace(options, whole_cells=0).plan(10**12, 5) == (10, 3, 2)
-    assert replace(options, whole_cells=0).plan(10**12, 1) == (10, 1, 2)
-    assert replace(options, sample=0).plan(10**12, 5)[0] == 0
+    options = SampleOptions(sample=10, whole_iterations=2, whole_cells=1000, largest_sample=100)
+    assert options.plan(5) == (10, 3, 2)
+    assert options.plan(1) == (10, 1, 2)
+    assert [options.drawn(cells) for cells in (1000, 1001, 4000, 10**9)] == [None, 10, 20, 100]
+    assert replace(options, whole_cells=0).drawn(10**12) is None
+    assert replace(options, sample=0).drawn(10**12) is None
+    assert replace(options, sample=400, largest_sample=400).drawn(1001) is None  # not worth it: a part of 2.5
 
 
 def test_probabilities_are_those_of_a_cell_that_takes_nothing_out():

@@ -20,7 +20,7 @@ from dovetail.kernels.bidirectional.records import HMMChain
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
 from dovetail.laboratory.mermer2011 import Tally
 from dovetail.laboratory.quirk2013 import Unpooled
-from dovetail.laboratory.zhao2010 import CountedJumps, EmptyWordsIBM1, NoFertility, marked_alignments
+from dovetail.laboratory.zhao2010 import CountedJumps, EmptyWordsIBM1, NoFertility, in_parts, marked_alignments, part_of
 from dovetail.models.fertile import FertilityHMM, Sampling
 from dovetail.models.fertility.factor import MOST, FertilityCounts
 from dovetail.models.hmm import HMM
@@ -115,6 +115,20 @@ def test_best_paths_are_those_of_the_projected_distribution(recipe):
         assert np.abs(before - wanted).max() > 0.2
 
 
+def test_a_coarse_projection_is_none_unless_every_constraint_is_asked_for():
+    """The gradient's length is divided by the number of constraints, of which a pair has one per cell (section 4.1)."""
+    text = Bitext.from_pairs([pair for pair in PAIRS[:80] if min(map(len, pair)) >= 6])
+    aligner = Aligner("graca2010-symmetric", threads=1, precision=0.1, combine="forward").fit(text)
+
+    def probabilities(**options):
+        aligner.recipe = aligner.recipe.with_options(options)
+        return np.concatenate([aligner.posteriors(*text.tokens(n)).ravel() for n in range(len(text))])
+
+    plain = probabilities(project_decoding=False)
+    assert probabilities(project_decoding=True) == pytest.approx(plain, abs=1e-4)
+    assert np.abs(probabilities(every_constraint=True) - plain).max() > 0.2
+
+
 # Zhao and Gildea (2010)
 
 
@@ -194,6 +208,42 @@ def test_other_beginnings_learn_something_else():
         for start in ("ibm1", "hmm")
     }
     assert links["ibm1"] != links["hmm"]
+
+
+def test_parts_of_a_text_are_counted_as_the_text_is():
+    text = Bitext.from_pairs(PAIRS[:60])
+    whole = shard_of(text, POOL)
+    parts = in_parts(text, whole, 5, POOL)
+    assert len(parts.blocks) > 3
+    assert (parts.slots.row_start == whole.slots.row_start).all()
+    assert (parts.slots.target == whole.slots.target).all()
+    tokens = [part_of(parts, block).token_counts() for block in parts]
+    for side in range(2):
+        assert (sum(own[side] for own in tokens) == whole.token_counts()[side]).all()
+
+
+def test_learning_online_is_learning_by_batch_for_one_iteration_and_something_else_after():
+    text = Bitext.from_pairs(PAIRS[:60])
+
+    def table(**options):
+        return Aligner("zhao2010-hmmf", seed=1, threads=1, **options).fit(text).model.lexicon.table
+
+    for iterations, same in ((1, True), (2, False)):
+        batch, online = (table(fertility_iterations=iterations, updates=updates) for updates in (1, 5))
+        assert (batch == online).all() == same
+
+
+def test_every_part_counts_once_whatever_was_learned_before():
+    text = Bitext.from_pairs(PAIRS[:60])
+    aligner = Aligner("zhao2010-hmmf", seed=1, threads=1, fertility_iterations=3, samples=4, updates=7).fit(text)
+    forward, reverse = aligner.model.fertility
+    words = text.target.ids, text.source.ids
+    for fertility, others in zip((forward, reverse), words, strict=True):  # links and NULLs: one for every word
+        common = fertility.tokens >= 10
+        assert common.any()
+        everybody = fertility.means()[~common & (fertility.tokens > 0)]
+        linked = everybody[0] * fertility.tokens.sum()
+        assert linked + fertility.null * fertility.tokens.sum() == pytest.approx(len(others), rel=1e-4)
 
 
 # Mermer and Saraçlar (2011)

@@ -16,11 +16,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import bayes
+import headlines
 from dovetail.errors import InputError
-from papers import chang, graca, mermer, quirk, zhao
-from papers.__main__ import PAPERS, main
+from papers import chang, claims, graca, mermer, quirk, zhao
+from papers.__main__ import PAPERS, main, missing
 from papers.shown import Figure, Section, Table, drawn, markdown, page
 from papers.store import Cell, Store
+from papers.trial import open_trial
 
 DEMO = files("dovetail") / "data"
 
@@ -65,6 +67,12 @@ def test_a_finished_cell_is_not_computed_again_and_every_number_can_be_traced(da
     assert "EM-5" in capsys.readouterr().err
     assert "52,500" in first["papers.md"].decode()  # the paper's own, in a column of its own
     assert "<td class=paper>52,500</td>" in first["index.html"].decode()
+
+
+def test_a_job_can_be_left_out(data, tmp_path):
+    out = tmp_path / "out"
+    assert main(arguments(data, out, "--paper", "mermer", "--only", "EM-5", "--skip", "EM-5")) == 0
+    assert not (out / "cells.jsonl").exists()
 
 
 def test_a_bad_line_of_the_store_is_named(tmp_path):
@@ -121,8 +129,80 @@ def test_figures_are_drawings_in_the_page_and_the_same_bytes_again():
     )
 
 
+def test_bars_stand_side_by_side_in_groups():
+    svg = drawn(Figure("f", "", "AER", {}, bars={"here": [("HMM", 2.0), ("IBM4", 1.0)], "paper": [("IBM4", 3.0)]}))
+    assert svg == drawn(
+        Figure("f", "", "AER", {}, bars={"here": [("HMM", 2.0), ("IBM4", 1.0)], "paper": [("IBM4", 3.0)]})
+    )
+    for word in ("HMM", "IBM4", "here", "paper"):
+        assert f">{word}</text>" in svg
+
+
+def test_a_claim_is_the_same_difference_here_and_in_the_paper(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    assert claims.tables(store) == []
+    for job, forward, reverse in (("HMM", 30.0, 20.0), ("HMMF-30", 27.0, 19.0)):
+        numbers = {"forward AER": forward, "reverse AER": reverse}
+        store.add(Cell(zhao.PAPER, job, "a-b-c", 10, 1, numbers, "sig", "abc", 0.1))
+    (table,) = claims.tables(store)
+    assert table.head == ["claim", "a-b-c:10", "paper"]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["HMMF-30 lowers the HMM's AER by"] == [2.0, pytest.approx((39.0 + 35.9 - 34.9 - 33.2) / 2)]
+    assert rows["HMMF-1 lowers the HMM's AER by"][0] is None
+
+
+def test_claims_name_numbers_that_jobs_measure():
+    """A number that no job has would be a dash for ever."""
+    asked = []
+
+    class Spy(Store):
+        def mean(self, paper, job, set_, size, number):
+            asked.append((paper, job))
+            return 1.0
+
+    for made in claims.CLAIMS.values():
+        for claim in made():
+            claim.value(Spy(Path("nowhere")), ("a-b-c", 10))
+    known = {(job.paper, job.name) for module in PAPERS.values() for job in module.JOBS}
+    assert set(asked) <= known
+    assert {paper for paper, _ in asked} == set(claims.CLAIMS)
+
+
+def test_the_integer_program_has_a_row_of_its_own(data, tmp_path):
+    pytest.importorskip("highspy")
+    with open_trial("en-fr-small", 60, data, 1) as trial:
+        numbers = chang._integer(trial, 1)
+    assert numbers["integer all cert"] == numbers["integer 1-20 cert"] == 100.0
+    assert numbers["integer all exact"] == 100.0
+
+
 def test_em_and_the_bayesian_model_break_ties_alike():
     for systems in (bayes.TABLES, {name: one for name, one in bayes.STARTS.items() if "ties" not in name}):
         found = {bayes.find_recipe(recipe).with_options(options).decoder for recipe, options in systems.values()}
         assert found == {"mode"}
     assert "mermer2011" in {recipe for recipe, _ in bayes.TABLES.values()}
+
+
+def test_what_is_missing_is_said(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for job in mermer.JOBS:
+        if job.name != "EM-80":
+            store.add(Cell(mermer.PAPER, job.name, "a-b-c", 10, 1, {}, "sig", "abc", 0.1))
+    (table,) = missing(store, ["a-b-c"], [10]).tables
+    said = {row[1]: row[2] for row in table.rows}
+    assert said[zhao.PAPER] == "all"
+    assert said[mermer.PAPER].startswith("EM-80, GS-N (1 of 3 seeds), ")
+
+
+def test_headlines_name_the_best_of_the_papers_systems(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    store.add(Cell(zhao.PAPER, "HMMF-30", "a-b-c", 10, 1, {"forward AER": 9.0, "reverse AER": 8.0}, "sig", "abc", 0.1))
+    store.add(Cell(mermer.PAPER, "GS-80", "a-b-c", 10, 1, {"forward AER": 20.0, "reverse AER": 8.5}, "sig", "abc", 0.1))
+    aligners = [
+        {"name": name, "median": {"cpu": cpu}, "best": "own", "outputs": {"own": {"aer": [aer]}}}
+        for name, cpu, aer in (("dovetail default", 1.0, 0.05), ("eflomal", 9.0, 0.1))
+    ]
+    text = headlines.headlines({"tasks": [{"name": "a-b-c", "train_pairs": 10, "aligners": aligners}]}, store)
+    assert text.splitlines()[-1] == "| a-b-c, 10 pairs | 5.0 (1.0) | 10.0 (9.0) | – | 8.0 (`zhao2010-hmmf`) |"
+    for _, paper, job, _ in headlines.SYSTEMS:
+        assert (paper, job) in {(one.paper, one.name) for module in PAPERS.values() for one in module.JOBS}

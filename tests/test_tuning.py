@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dovetail import Aligner, Gold, InputError, evaluate, read_bitext, read_gold
+from dovetail import Aligner, Bitext, Gold, InputError, evaluate, read_bitext, read_gold
 from dovetail.decoding.tempering import temper
 from dovetail.tuning import GROWS, THRESHOLDS
 
@@ -81,6 +81,25 @@ def test_a_decoder_without_a_threshold_takes_development_gold_for_stopping_alone
 def test_development_gold_beyond_the_text_is_refused(demo, first):
     with pytest.raises(InputError, match="the development set has gold links of 60 pairs from pair"):
         Aligner("ibm1").fit(demo[0], development=(first, demo[1]))
+
+
+def test_of_development_gold_only_the_annotated_pairs_are_looked_at(demo):
+    """Sixty annotated pairs among three hundred are decoded and counted as the sixty alone."""
+    bitext, gold = demo[0], demo[1].padded(300)
+    spread = np.arange(300) % 5 == 0
+    scattered = Gold.from_links(
+        [gold[n // 5].sure if spread[n] else [] for n in range(300)],
+        [gold[n // 5].possible if spread[n] else [] for n in range(300)],
+    )
+    scattered.annotated = spread
+    shuffled = Bitext.from_pairs([bitext.tokens(n // 5 if spread[n] else 60 + n - n // 5 - 1) for n in range(300)])
+    sixty = Bitext.from_pairs([bitext.tokens(n) for n in range(60)])
+    whole, some = (
+        Aligner("ibm1").fit(shuffled, development=development) for development in ((sixty, demo[1]), (0, scattered))
+    )
+    assert len(some._development(shuffled, 0, scattered).text) == 60
+    assert whole.tuned == some.tuned
+    assert whole.development_areas == some.development_areas
 
 
 def test_development_gold_without_links_is_refused(demo):

@@ -11,14 +11,15 @@ from types import ModuleType
 
 from commits import working_tree
 from dovetail.errors import InputError
-from papers import chang, graca, mermer, quirk, zhao
-from papers.shown import write
+from papers import chang, claims, graca, mermer, quirk, zhao
+from papers.shown import Section, Table, rows_of, write
 from papers.store import Cell, Store
 from papers.trial import Job, open_trial
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SETS = ("en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt")
 PAPERS: dict[str, ModuleType] = {"quirk": quirk, "graca": graca, "zhao": zhao, "mermer": mermer, "chang": chang}
+SIZES = (1000, 10000)
 SEEDS = (1, 2, 3)
 
 
@@ -27,19 +28,47 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         store = Store.open(options.out / "cells.jsonl")
         modules = [PAPERS[name] for name in options.paper or PAPERS]
-        texts = [(name, size) for name in options.set or SETS for size in options.size or (1000, 10000)]
+        texts = [(name, size) for name in options.set or SETS for size in options.size or SIZES]
         commit = working_tree()
         for name, size in texts:
             jobs = [job for module in modules for job in module.JOBS if options.only in (None, job.name)]
+            jobs = [job for job in jobs if job.name not in options.skip]
             run(store, jobs, name, size, commit, options)
     except InputError as error:
         print(f"papers: {error}", file=sys.stderr)
         return 2
     commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
     about = f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
-    write([section for module in modules for section in module.sections(store, texts)], store, about, options.out)
+    sections = [section for module in PAPERS.values() for section in _sections(module, store)]
+    sections.append(missing(store, options.set or SETS, options.size or SIZES))
+    write(sections, store, about, options.out)
+    for table in claims.tables(store):
+        name = table.title.split()[0].lower().replace("ç", "c")
+        (options.out / f"claims-{name}.md").write_text(f"{about}\n\n{rows_of(table)}\n", "utf-8")
     print(options.out / "index.html")
     return 0
+
+
+def _sections(module: ModuleType, store: Store) -> list[Section]:
+    """Of all texts that were ever measured, not only of those that were asked for this time."""
+    texts = store.texts(module.PAPER)
+    return module.sections(store, texts) if texts else []
+
+
+def missing(store: Store, sets: Sequence[str], sizes: Sequence[int]) -> Section:
+    """What is not measured yet, of the texts that are asked for: said, so that nobody takes a dash for a result."""
+    rows = []
+    for name, size in ((name, size) for size in sizes for name in sets):
+        for module in PAPERS.values():
+            lacks = []
+            for job in module.JOBS:
+                wanted, found = len(SEEDS) if job.samples else 1, len(store.of(job.paper, job.name, name, size))
+                if found < wanted:
+                    lacks.append(job.name if found == 0 else f"{job.name} ({found} of {wanted} seeds)")
+            if lacks:
+                said = "all" if not store.has(module.PAPER, name, size) else ", ".join(lacks)
+                rows.append([f"{name}:{size}", module.PAPER, said])
+    return Section("What is not measured", [Table("Missing cells", ["text", "paper", "systems"], rows)])
 
 
 def run(store: Store, jobs: Sequence[Job], name: str, size: int, commit: str, options: argparse.Namespace) -> None:
@@ -68,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", action="append", type=int, metavar="N", help="training pairs (several times)")
     parser.add_argument("--paper", action="append", choices=PAPERS, help="only this paper (several times)")
     parser.add_argument("--only", metavar="SYSTEM", help="only the job of this name")
+    parser.add_argument("--skip", action="append", default=[], metavar="SYSTEM", help="not the job of this name")
     parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="of what samples")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")

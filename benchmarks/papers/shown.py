@@ -36,13 +36,14 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """Lines through points, by name."""
+    """Lines through points, by name; or bars, by what they are of: groups of them stand side by side."""
 
     title: str
     x: str
     y: str
     lines: dict[str, Sequence[Point]]
     note: str = ""
+    bars: dict[str, Sequence[tuple[str, float]]] = field(default_factory=dict)
 
 
 @dataclass
@@ -76,11 +77,15 @@ def markdown(sections: Sequence[Section], about: str) -> str:
     for section in sections:
         parts.append(f"## {section.title}")
         for table in section.tables:
-            lines = [table.head, ["---"] * len(table.head), *([shown(cell) for cell in row] for row in table.rows)]
-            rows = "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
-            parts += [f"### {table.title}", *([table.note] if table.note else []), rows]
+            parts += [f"### {table.title}", *([table.note] if table.note else []), rows_of(table)]
         parts += [f"### {figure.title}\n\n{figure.note or 'See the page.'}" for figure in section.figures]
     return "\n\n".join(parts) + "\n"
+
+
+def rows_of(table: Table) -> str:
+    """The table alone, in Markdown."""
+    lines = [table.head, ["---"] * len(table.head), *([shown(cell) for cell in row] for row in table.rows)]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 def page(sections: Sequence[Section], about: str) -> str:
@@ -118,12 +123,19 @@ def drawn(figure: Figure) -> str:
     from matplotlib import pyplot
 
     picture, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    groups = list(dict.fromkeys(group for bars in figure.bars.values() for group, _ in bars))
+    for n, (name, bars) in enumerate(figure.bars.items()):
+        width = 0.8 / len(figure.bars)
+        places = [groups.index(group) + (n + 0.5) * width - 0.4 for group, _ in bars]
+        axes.bar(places, [value for _, value in bars], width, label=name)
+    if groups:
+        axes.set_xticks(range(len(groups)), groups, rotation=40, ha="right", fontsize=8)
     for name, points in figure.lines.items():
         if points:
             axes.plot(*zip(*points, strict=True), label=name, linewidth=1.2, marker="o" if len(points) < 15 else None)
     axes.set(xlabel=figure.x, ylabel=figure.y)
     axes.spines[["top", "right"]].set_visible(False)
-    if any(figure.lines.values()):
+    if any(figure.lines.values()) or any(figure.bars.values()):
         axes.legend(frameon=False, fontsize=8)
     picture.tight_layout()
     text = io.StringIO()

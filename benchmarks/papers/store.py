@@ -67,6 +67,15 @@ class Store:
         wanted = [cell for key, cell in self.cells.items() if key[:4] == (paper, job, set_, size)]
         return sorted(wanted, key=lambda cell: cell.seed)
 
+    def has(self, paper: str, set_: str, size: int) -> bool:
+        """Whether anything of the paper was measured on the text."""
+        return (set_, size) in self.texts(paper)
+
+    def texts(self, paper: str) -> list[tuple[str, int]]:
+        """Sets and sizes of which the paper has a cell, small ones first, else in the order in which they came."""
+        found = dict.fromkeys((set_, size) for own, _, set_, size, _ in self.cells if own == paper)
+        return sorted(found, key=lambda text: text[1])
+
     def mean(self, paper: str, job: str, set_: str, size: int, number: str) -> float | None:
         """Over seeds; None where nothing was measured."""
         found = [cell.numbers[number] for cell in self.of(paper, job, set_, size) if number in cell.numbers]

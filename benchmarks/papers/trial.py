@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +27,7 @@ class Trial:
     text: Text
     folder: Path
     threads: int
+    _peers: dict[str, Numbers] = field(default_factory=dict)  # two papers may ask for the same one
 
     @property
     def test(self) -> Bitext:
@@ -52,11 +53,13 @@ class Trial:
 
     def peer(self, name: str) -> Numbers:
         """Scores of each direction of another aligner, and its CPU seconds."""
-        one = PEERS[name]
-        version = one.prepare(offline=False)
-        run = one.align(self.text, self.folder, self.threads, timeout=None)
-        numbers = flat({way: self.score(run.links[way]) for way in DIRECTIONS})
-        return {**numbers, "CPU s": run.measurement.cpu, "version": version}
+        if name not in self._peers:
+            one = PEERS[name]
+            version = one.prepare(offline=False)
+            run = one.align(self.text, self.folder, self.threads, timeout=None)
+            numbers = flat({way: self.score(run.links[way]) for way in DIRECTIONS})
+            self._peers[name] = {**numbers, "CPU s": run.measurement.cpu, "version": version}
+        return dict(self._peers[name])
 
 
 def flat(parts: dict[str, Numbers]) -> Numbers:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from time import process_time
 from typing import Any
 
-from papers.shown import Section, Table
+from papers.shown import Figure, Section, Table
 from papers.store import Store
 from papers.trial import DIRECTIONS, Job, Numbers, Trial
 
@@ -39,11 +39,21 @@ SYSTEMS = {
     "IBM1": ("`ibm1`, Viterbi", _system("ibm1", decoder="viterbi"), False),
     "IBM1F": ("`zhao2010-ibm1f`", _system("zhao2010-ibm1f"), True),
     "HMM": ("`hmm`, Viterbi", _system("hmm", decoder="viterbi"), False),
+    "HMM, jumps by shares": (
+        "`hmm` with the paper's jumps, Viterbi",
+        _system("hmm", decoder="viterbi", jumps="counts"),
+        False,
+    ),
     "HMMF-1": ("`zhao2010-hmmf`, 1 sample", _system("zhao2010-hmmf", samples=1), True),
     "HMMF-5": ("`zhao2010-hmmf`, 5 samples", _system("zhao2010-hmmf", samples=5), True),
     "HMMF-30": ("`zhao2010-hmmf`, 30 samples", _system("zhao2010-hmmf"), True),
+    "HMMF-5, online": (
+        "`zhao2010-hmmf`, 5 samples, 10 updates per iteration",
+        _system("zhao2010-hmmf", samples=5, updates=10),
+        True,
+    ),
     "sampled HMM": (
-        "the same without fertility",
+        "`zhao2010-hmmf`, 30 samples, without fertility",
         _system("zhao2010-hmmf", fertility="none", null_counts=False),
         True,
     ),
@@ -65,6 +75,17 @@ def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
             printed = [way[place] for way in PRINTED[system]] if system in PRINTED else [None, None]
             rows.append([f"{system}: {title}", *cells, *printed])
         section.tables.append(Table(f"Table 1: {number}, per cent", [*head, "paper en→cn", "paper cn→en"], rows, 2))
+    for figure, (place, way) in enumerate(zip((0, 1), DIRECTIONS, strict=True), 1):
+        bars: dict[str, list[tuple[str, float]]] = {
+            f"{name}:{size}": [
+                (system, value)
+                for system in SYSTEMS
+                if (value := store.mean(PAPER, system, name, size, f"{way} AER")) is not None
+            ]
+            for name, size in texts
+        }
+        bars["paper"] = [(system, printed[place][2]) for system, printed in PRINTED.items()]
+        section.figures.append(Figure(f"Figure {figure}: AER, {way}", "", "AER, per cent", {}, bars=bars))
     rows = [
         [f"{system}: {title}", *(store.mean(PAPER, system, *text, "CPU s") for text in texts)]
         for system, (title, _, _) in SYSTEMS.items()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dovetail.alignments.gold import Gold, read_gold
     from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
     from dovetail.bitext.dictionaries import read_dictionary
+    from dovetail.bitext.source import TextSource
     from dovetail.errors import InputError
     from dovetail.evaluation import Score, compare_systems, evaluate, precision_recall_curve
     from dovetail.evaluation.comparison import compare
@@ -58,6 +59,7 @@ _HOMES = {
     "Symmetric": "dovetail.models.constraints",
     "TagPairs": "dovetail.models.constraints",
     "TextOptions": "dovetail.bitext.corpus",
+    "TextSource": "dovetail.bitext.source",
     "TokenPairs": "dovetail.models.token_constraints",
     "alignment_formats": "dovetail.alignments.formats",
     "combiners": "dovetail.alignments.combine",
@@ -96,6 +98,7 @@ __all__ = [
     "Symmetric",
     "TagPairs",
     "TextOptions",
+    "TextSource",
     "TokenPairs",
     "alignment_formats",
     "combiners",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Shard, Slots, shard_of
+from dovetail.bitext.source import TextSource
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import commonest, word_facts
@@ -33,6 +34,7 @@ from dovetail.models.registry import models
 from dovetail.models.storage import load_model, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
+from dovetail.training.drawing import Lesson, lesson
 from dovetail.training.monitor import Callback, Monitor
 from dovetail.training.train import Convergence, Start, Task, trainings
 
@@ -71,14 +73,15 @@ class Aligner:
         self.model: Model | None = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
-        self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
+        # What was fitted: aligning it again needs no look-up.  Of a sample the layout is not kept.
+        self._fitted: tuple[Bitext, Shard | None] | None = None
         self._compact: Model | None = None
         self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
         self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
 
     def fit(
         self,
-        bitext: Bitext,
+        bitext: Bitext | TextSource | Lesson,
         progress: Callback | None = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
@@ -87,9 +90,10 @@ class Aligner:
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
     ) -> Aligner:
-        """Learn the recipe's model from a bitext.
+        """Learn the recipe's model from a bitext, or from one that stays in its files.
 
-        `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
+        Of a large text some recipes learn from a sample (see `dovetail.training.drawing`); then a `TextSource` is never all
+        in memory.  `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
         `dictionary` maps (source, target) words or phrases to probabilities, or is a file that `read_dictionary` reads: a
         prior on the lexicon, as heavy as `dictionary_weight` says.  `constraints` are added to the recipe's own, and so are
         further `priors` on the lexicon.  `development` is a small bitext (or the number of the
@@ -109,10 +113,12 @@ class Aligner:
             raise InputError(
                 f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
             )
+        learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options)
+        bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
         shard = self._lay_out(bitext)
-        gold = None if development is None else self._development(bitext, *development)
+        gold = None if development is None else self._development(learned, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         task = Task(
             self.recipe.model,
@@ -124,8 +130,9 @@ class Aligner:
             self._start(bitext, warm_start),
             self.seed,
             tuple(constraints),
-            (*(named or ()), *self._dictionary_priors(bitext, dictionary), *priors),
+            (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors),
             watch,
+            learned.sampled,
         )
         model = train(task)
         self.model, self._compact = model, None
@@ -135,16 +142,25 @@ class Aligner:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
             self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
-        self._fitted = bitext, shard
+        self._fitted = bitext, None if learned.sampled else shard
+        if learned.sampled:  # what is aligned is another text: the sample's own slots have done their work
+            self.model = self._compacted()
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
         self.history = monitor.history
         return self
 
+    def align_stream(
+        self, text: TextSource, *, first: int = 0, keep_text: bool = True
+    ) -> Iterator[tuple[Bitext, Alignments]]:
+        """Each part of a text in its files, from pair `first` on, with its alignments; memory does not grow."""
+        for part in text.parts(first, keep_text):
+            yield part, self.align(part)
+
     def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
         monitor = Monitor(progress)
-        if self._fitted is not None and bitext is self._fitted[0]:
+        if self._fitted is not None and bitext is self._fitted[0] and self._fitted[1] is not None:
             shard = self._fitted[1]
             monitor.begin("align", 1, len(shard.pieces))
             result = self._align(self._trained(), bitext, shard, monitor.worked)
@@ -222,7 +238,7 @@ class Aligner:
             self.recipe = self.recipe.with_options(changes)
         return result
 
-    def favour(self, aim: str, bitext: Bitext) -> float:
+    def favour(self, aim: str, bitext: Bitext | TextSource) -> float:
         """Move the threshold, without any gold, to where `aim` is best by the aligner's own probabilities.
 
         `aim` is precision (F0.5), recall (F2), f1 or aer; growing is off then.  The beginning of the bitext is looked at.
@@ -230,7 +246,8 @@ class Aligner:
         from dovetail.learning.favour import CANDIDATE, SAMPLE, check_aim, expected_best
 
         check_aim(aim)
-        candidates = self._candidates(bitext.part(0, min(SAMPLE, len(bitext))), CANDIDATE)
+        last = min(SAMPLE, len(bitext)) if isinstance(bitext, Bitext) else SAMPLE
+        candidates = self._candidates(bitext.part(0, last), CANDIDATE)
         threshold = expected_best(candidates.probability, aim)
         self.recipe = self.recipe.with_options({"threshold": threshold})
         return threshold
@@ -396,17 +413,20 @@ class Aligner:
             found.add(self._decodable(model, part, shard), shard, self.engine.pool)
         return found.means(side, numbers[side], len((self.source_vocabulary, self.target_vocabulary)[side]))
 
-    def _development(self, bitext: Bitext, where: Bitext | int, gold: Gold) -> DevelopmentSet:
+    def _development(self, learned: Lesson, where: Bitext | int, gold: Gold) -> DevelopmentSet:
         from dovetail.tuning import DevelopmentSet
 
+        bitext = learned.bitext
         if isinstance(where, int):
-            if not 0 <= where <= len(bitext) - len(gold):
+            if not 0 <= where <= learned.pairs - len(gold):
                 raise InputError(
                     f"the development set has gold links of {len(gold):,} pairs from pair {where:,} on, but the bitext has"
-                    f" {len(bitext):,}",
+                    f" {learned.pairs:,}",
                     remedy="Name the first of these pairs, counted from 0.",
                 )
-            where = bitext.part(where, where + len(gold))
+            where = learned.part(where, where + len(gold))
+        if len(where) == len(gold) and gold.annotated.any():  # those that nobody annotated tell nothing, but take time
+            where, gold = where.kept(gold.annotated), gold.kept(gold.annotated)
         text, shard = where, self._lay_out(where)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
 
@@ -417,7 +437,7 @@ class Aligner:
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
 
     def _dictionary_priors(
-        self, bitext: Bitext, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
+        self, learned: Lesson, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
     ) -> tuple[Prior, ...]:
         if dictionary is None:
             return ()
@@ -431,7 +451,8 @@ class Aligner:
             from dovetail.bitext.dictionaries import read_dictionary
 
             dictionary = read_dictionary(dictionary)
-        return (DictionaryPrior.of(dictionary, bitext, self.recipe.options.of(PriorOptions).dictionary_weight),)
+        weight = self.recipe.options.of(PriorOptions).dictionary_weight
+        return (DictionaryPrior.of(dictionary, learned.bitext, weight, learned.sampled),)
 
     def _start(self, bitext: Bitext, warm_start: Aligner | str | PathLike[str] | None) -> Start:
         if warm_start is None:

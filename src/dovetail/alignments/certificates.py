@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from dovetail.alignments.alignments import Alignments
@@ -9,15 +11,15 @@ from dovetail.alignments.alignments import Alignments
 WORK = ("iterations", "constraints", "pruned")
 
 
+@dataclass
 class Certificates:
     """What an exact decoder proved, added up over the parts of a text."""
 
-    def __init__(self) -> None:
-        self.pairs = 0
-        self.certified = 0
-        self.gaps = 0
-        self.gap = 0.0
-        self.work: dict[str, float] = {}
+    pairs: int = 0
+    certified: int = 0
+    gaps: int = 0
+    gap: float = 0.0
+    work: dict[str, float] = field(default_factory=dict)
 
     def add(self, alignments: Alignments) -> None:
         """Nothing happens where it was another decoder."""

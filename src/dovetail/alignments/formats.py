@@ -147,7 +147,7 @@ alignment_formats.add(
 alignment_formats.add(
     "giza",
     AlignmentFormat(write_giza, read_giza, lambda line: HEADER.fullmatch(line) is not None, True, lines_per_pair=3),
-    "GIZA++'s A3 files, three lines a pair",
+    "GIZA++'s A3 files, three lines per pair",
 )
 alignment_formats.add(
     "naacl",

@@ -1,4 +1,4 @@
-"""`giza`: the three lines a pair of GIZA++'s A3 files.
+"""`giza`: the three lines per pair of GIZA++'s A3 files.
 
     # Sentence pair (1) source length 2 target length 3 alignment score : 1.2e-3
     la maison bleue

@@ -1,4 +1,4 @@
-"""Formats with one line of links a pair: `pharaoh`, `probabilities` and `tsv`."""
+"""Formats with one line of links per pair: `pharaoh`, `probabilities` and `tsv`."""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from os import PathLike
@@ -21,7 +23,7 @@ from dovetail.alignments.formats_packing import (
     outside_error,
     sort_links,
 )
-from dovetail.bitext.text import display_name, read_lines
+from dovetail.bitext.text import atomic_writer, display_name, read_lines
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
@@ -37,6 +39,18 @@ class GoldPair:
 
     sure: set[tuple[int, int]]
     possible: set[tuple[int, int]]
+
+    @classmethod
+    def from_text(cls, text: str) -> GoldPair:
+        """From `0-0 1?2`, a line of a gold file without its number."""
+        found = parse_link_lines([text], "the links", probabilities=False)
+        marked = list(zip(found.source.tolist(), found.target.tolist(), found.possible.tolist(), strict=True))
+        return cls({(i, j) for i, j, possible in marked if not possible}, {(i, j) for i, j, _ in marked})
+
+    def __str__(self) -> str:
+        """`0-0 1?2`: in order, each link once."""
+        links = sorted(self.sure | self.possible)
+        return " ".join(f"{i}{'-' if (i, j) in self.sure else '?'}{j}" for i, j in links)
 
 
 @dataclass(eq=False, repr=False)
@@ -124,6 +138,13 @@ class Gold(Sequence[GoldPair]):
         offsets = np.append(self.offsets, np.full(more, self.offsets[-1]))
         return Gold(offsets, self.source, self.target, self.sure, np.append(self.annotated, np.zeros(more, bool)))
 
+    def kept(self, pairs: np.ndarray) -> Gold:
+        """The pairs that a mask tells, and no others."""
+        counts = np.diff(self.offsets)
+        links = np.repeat(pairs, counts)
+        offsets = np.append(0, np.cumsum(counts[pairs]))
+        return Gold(offsets, self.source[links], self.target[links], self.sure[links], self.annotated[pairs])
+
     def without(self, pairs: np.ndarray) -> Gold:
         """The same as if nobody had annotated some of the pairs, which a mask tells."""
         counts = np.diff(self.offsets)
@@ -182,6 +203,16 @@ def read_gold(
     return read(lines, name, table, pairs)
 
 
+def write_gold(path: str | PathLike[str], pairs: Iterable[tuple[int, GoldPair | str]]) -> None:
+    """Write numbers (from 1) and links of annotated pairs in the form `numbered`; the file is whole or as it was before."""
+    with atomic_writer(path) as handle:
+        for number, links in pairs:
+            handle.write(f"{number}\t{links}\n")
+        handle.flush()
+        with suppress(OSError, ValueError):  # of something that is no file: a pipe, standard output
+            os.fsync(handle.fileno())
+
+
 def _recognise(line: str, path: str, number: int) -> str:
     if all(LINK.fullmatch(field) for field in line.split()):
         return "pharaoh"
@@ -204,7 +235,8 @@ def _read_links(lines: Iterable[str], path: str, lengths: np.ndarray | None, pai
     return Gold(*sort_links(links.counts, links.source, links.target, ~links.possible), links.counts > 0)
 
 
-def _read_numbered(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Gold:
+def numbered_lines(lines: Iterable[str], path: str, pairs: int | None = None) -> dict[int, str]:
+    """What each pair's number has behind it, in the order of the file; at most `pairs`, where that is known."""
     seen: dict[int, int] = {}  # the line of each pair
     rest: list[str] = []
     for line_number, line in enumerate(lines, 1):
@@ -225,8 +257,13 @@ def _read_numbered(lines: Iterable[str], path: str, lengths: np.ndarray | None, 
             raise InputError(problem, path=path, line=line_number, remedy=remedy)
         seen[number] = line_number
         rest.append(line.partition("\t")[2])
-    links = parse_link_lines(rest, path, probabilities=False)
-    place = np.array(list(seen), np.int64) - 1
+    return dict(zip(seen, rest, strict=True))
+
+
+def _read_numbered(lines: Iterable[str], path: str, lengths: np.ndarray | None, pairs: int | None) -> Gold:
+    found = numbered_lines(lines, path, pairs)
+    links = parse_link_lines(found.values(), path, probabilities=False)
+    place = np.array(list(found), np.int64) - 1
     _check_positions(links, path, None if lengths is None else lengths[place])
     total = int(place.max()) + 1 if pairs is None else pairs
     order = np.argsort(np.repeat(place, links.counts), kind="stable")

@@ -13,7 +13,7 @@ import numpy as np
 
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
-from dovetail.bitext.readers import read_in_step, read_pairs
+from dovetail.bitext.readers import Row, read_in_step, read_pairs
 from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -232,6 +232,7 @@ class Bitext:
         self.target = target
         self.options = options
         self.first = first  # the number of its first pair, in the text that it is a part of
+        self.rest: list[str] | None = None  # what each line had besides, where columns were chosen
 
     @classmethod
     def from_pairs(
@@ -245,7 +246,11 @@ class Bitext:
         options = options or TextOptions()
         packers: list[_Packer | _LinePacker] = []
         raw = False
-        for n, (source, target) in enumerate(pairs):
+        rest: list[str] = []
+        for n, pair in enumerate(pairs):
+            source, target = pair
+            if isinstance(pair, Row):
+                rest.append(pair.rest)
             if not packers:
                 raw = isinstance(source, str)
                 packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
@@ -255,7 +260,9 @@ class Bitext:
                 packer.add(sentence)
         if not packers:
             packers = [_packer(options.of_side(side), raw, keep_text) for side in range(2)]
-        return cls(packers[0].side(), packers[1].side(), options)
+        bitext = cls(packers[0].side(), packers[1].side(), options)
+        bitext.rest = rest if len(rest) == len(bitext) and any(rest) else None
+        return bitext
 
     @classmethod
     def from_lines(cls, blocks: Iterable[tuple[int, bytes]], *, options: TextOptions, keep_text: bool = True) -> Bitext:
@@ -307,6 +314,15 @@ class Bitext:
             low, high = side.offsets[first], side.offsets[last]
             sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
         return Bitext(sides[0], sides[1], self.options, self.first + first)
+
+    def kept(self, pairs: np.ndarray) -> Bitext:
+        """The pairs that a mask tells, sharing vocabularies; without the text."""
+        sides = []
+        for side in (self.source, self.target):
+            ids = side.ids[np.repeat(pairs, side.lengths)]
+            offsets = np.append(0, np.cumsum(side.lengths[pairs], dtype=np.int64))
+            sides.append(Side(ids, offsets, side.vocabulary, None))
+        return Bitext(sides[0], sides[1], self.options)
 
     def __repr__(self) -> str:
         return (

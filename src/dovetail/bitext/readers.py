@@ -13,6 +13,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
+from dovetail.bitext.paths import files_of_sides
 from dovetail.bitext.text import (
     MAGIC,
     StrPath,
@@ -27,6 +28,19 @@ from dovetail.errors import InputError
 from dovetail.registry import Registry
 
 Pair = tuple[str, str]
+
+
+class Row(tuple[str, str]):
+    """A pair with the other columns of its line, each with the tab behind it."""
+
+    rest: str
+
+    @classmethod
+    def of(cls, fields: list[str], source: int, target: int) -> Row:
+        row = cls((fields[source], fields[target]))
+        row.rest = "".join(f"{field}\t" for n, field in enumerate(fields) if n not in (source, target))
+        return row
+
 
 LOOK_AT = 50  # lines in which identifiers are noticed
 IDENTIFIER = re.compile(r"[^\s]*[0-9][^\s]*")
@@ -77,14 +91,31 @@ def read_pairs(
     that is not empty.  Either path may be `-`, standard input.  An empty side is an empty string.  The
     languages choose among those of a translation memory; other formats do not need them.  `columns` are those of source and
     target in a file of columns between tabs, counted from 1; without it they are the first two, unless the first seems to
-    hold identifiers, which is refused.
+    hold identifiers, which is refused.  A name may be a pattern such as `part-*.en`: its files are read one after the other.
     """
-    request = Request(source, target, encoding_errors, source_language, target_language, columns)
-    paths = [os.fspath(path) for path in (source, target) if path is not None]
+    requests = [
+        Request(*paths, encoding_errors, source_language, target_language, columns)
+        for paths in files_of_sides(source, target)
+    ]
+    if len(requests) == 1:
+        return _read_files(requests[0], format)  # what is wrong with the request is told at once
+    return chain.from_iterable(_read_files(request, format, one_of_many=True) for request in requests)
+
+
+def _read_files(request: Request, format: str | None, one_of_many: bool = False) -> Iterator[Pair]:
+    """The pairs of one file, or of two."""
+    source = request.source
+    paths = [os.fspath(path) for path in (source, request.target) if path is not None]
     _check_standard_input(*paths)
     if format is None:
         format, request = _recognised(request)
     chosen = bitext_formats[format]
+    if one_of_many and format == "tmx" and not (request.source_language and request.target_language):
+        raise InputError(
+            "several translation memories may begin with different languages",
+            path=display_name(source),
+            remedy="Name them: --source-language, --target-language.",
+        )
     if len(paths) < chosen.files:
         raise InputError(
             f"the format {format} needs a source and a target file",
@@ -97,7 +128,7 @@ def read_pairs(
             path=display_name(paths[1]),
             remedy="Name one file, or leave the format out.",
         )
-    if columns is not None and format != "tsv":
+    if request.columns is not None and format != "tsv":
         raise InputError(
             f"--columns is for text between tabs, and this is in the format {format}",
             path=display_name(source),
@@ -159,6 +190,12 @@ def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "stric
     Whatever is wrong is what `read_pairs` finds wrong.  The file that is behind comes next: two pipes that are filled
     line by line never wait for each other.
     """
+    for paths in files_of_sides(source, target):
+        assert paths[1] is not None
+        yield from _two_files_in_step(paths[0], paths[1], encoding_errors)
+
+
+def _two_files_in_step(source: StrPath, target: StrPath, encoding_errors: str) -> Iterator[tuple[int, bytes]]:
     paths = source, target
     _check_standard_input(os.fspath(source), os.fspath(target))
     blocks = [read_blocks(path, encoding_errors) for path in paths]
@@ -224,7 +261,7 @@ def _read_tabs(request: Request) -> Iterator[Pair]:
 
     def split(line: str) -> Pair | None:
         fields = line.split("\t")
-        return (fields[source - 1], fields[target - 1]) if len(fields) >= max(source, target) else None
+        return Row.of(fields, source - 1, target - 1) if len(fields) >= max(source, target) else None
 
     return _pairs_of(lines, split, f"column {max(source, target)}", request.source)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from os import PathLike
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
@@ -33,11 +33,12 @@ def stream_bitext(
     form: str | None = None,
     tokenizer: str = "whitespace",
     keep_text: bool = True,
+    skip: int = 0,
     **reading: Any,
 ) -> Iterator[Bitext]:
     """As `read_bitext`, in parts that know the number of their first pair; memory does not grow with the text.
 
-    What is wrong with the text is raised when all pairs before it have been given.
+    The first `skip` pairs are left out.  What is wrong with the text is raised when all pairs before it have been given.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
     parts: Iterator[Bitext]
@@ -45,27 +46,33 @@ def stream_bitext(
         errors = reading.get("encoding_errors", "strict")
         parts = (
             Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
-            for blocks in read_ahead(lambda: _in_step(source, target, errors), PART_PAIRS, _lines)
+            for blocks in read_ahead(lambda: lines_in_step(source, target, errors, skip), PART_PAIRS, _lines)
         )
     else:
         parts = (
             Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
-            for pairs in read_ahead(lambda: read_pairs(source, target, **reading), PART_PAIRS)
+            for pairs in read_ahead(lambda: islice(read_pairs(source, target, **reading), skip, None), PART_PAIRS)
         )
-    first = 0
+    first = skip
     for part in parts:
         part.first = first
         first += len(part)
         yield part
 
 
-def _in_step(source: str | PathLike[str], target: str | PathLike[str], errors: str) -> Iterator[tuple[bytes, bytes]]:
-    """Whole lines of two files, as many of one as of the other."""
+def lines_in_step(
+    source: str | PathLike[str], target: str | PathLike[str], errors: str = "strict", skip: int = 0
+) -> Iterator[tuple[bytes, bytes]]:
+    """Whole lines of two files, as many of one as of the other, without the first `skip` of either."""
     waiting = LineBuffer(), LineBuffer()
     for side, lines in read_in_step(source, target, errors):
         waiting[side].extend(lines)
-        while ready := min(PART_PAIRS, *map(len, waiting)):
-            yield waiting[0].take(ready), waiting[1].take(ready)
+        while ready := min(skip or PART_PAIRS, *map(len, waiting)):
+            taken = waiting[0].take(ready), waiting[1].take(ready)
+            if skip:
+                skip -= ready
+            else:
+                yield taken
 
 
 def _lines(block: tuple[bytes, bytes]) -> int:

@@ -12,15 +12,15 @@ import io
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from dovetail.bitext.compressed import DECOMPRESSORS, Decompressed
+from dovetail.bitext.paths import StrPath, file_system, is_remote
 from dovetail.errors import InputError
-
-StrPath = str | os.PathLike[str]
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")
 
@@ -38,8 +38,8 @@ _FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasat
 
 
 def display_name(path: StrPath) -> str:
-    """How a message calls a file that is read: `-` is standard input."""
-    name = os.fspath(path)
+    """How a message calls a file that is read: `-` is standard input, and a path may bring a name of its own."""
+    name = str(getattr(path, "display", os.fspath(path)))
     return "standard input" if name == "-" else name
 
 
@@ -50,6 +50,10 @@ def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
     if os.fspath(path) == "-" and sys.stdin is None:
         raise InputError("it is closed", path=display_name(path), remedy="Name a file.")
     stream = sys.stdin.buffer if os.fspath(path) == "-" else None
+    if is_remote(path):
+        with _open_remote(path) as remote:
+            yield remote
+        return
     try:
         handle: BinaryIO = _open(path, "rb", _is_plain(path)) if stream is None else _open(stream, "rb", False)
     except OSError as error:
@@ -59,6 +63,17 @@ def open_bytes(path: StrPath) -> Iterator[BinaryIO]:
         return
     with _buffered(handle) as reader:
         yield reader
+
+
+@contextmanager
+def _open_remote(path: StrPath) -> Iterator[BinaryIO]:
+    system, name = file_system(path)
+    try:
+        raw = system.open(name, "rb")
+    except (OSError, ValueError) as error:
+        raise InputError(f"could not be opened ({error})", path=path, remedy="Check the address.") from error
+    with _buffered(raw) as stream, _buffered(_open(stream, "rb", False)) as handle:
+        yield handle
 
 
 def _is_plain(path: StrPath) -> bool:
@@ -251,6 +266,10 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
         with _named("standard output"), _standard_output() as handle:
             yield handle
         return
+    if is_remote(path):
+        with _remote_writer(path) as handle:
+            yield handle
+        return
     target = Path(os.path.realpath(path))  # the file behind a symbolic link: the link itself stays
     if os.path.isdir(target):
         raise InputError("this is a directory", path=path, remedy="Name a file in it.")
@@ -284,6 +303,20 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
             handle.close()
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _remote_writer(path: StrPath) -> Iterator[TextIO]:
+    """A file in a store: written here first and sent when all of it is there, since a store knows no half files."""
+    system, name = file_system(path)
+    with tempfile.TemporaryDirectory(prefix="dovetail-") as folder:
+        here = Path(folder, Path(name).name)
+        with atomic_writer(here) as handle:
+            yield handle
+        try:
+            system.put_file(os.fspath(here), name)
+        except (OSError, ValueError) as error:
+            raise InputError(f"could not be written ({error})", path=path, remedy="Check the address.") from error
 
 
 @contextmanager

@@ -35,6 +35,7 @@ COMMANDS = {
     "remap": "Tell links in other tokens of the same text: words, pieces, and back.",
     "score": "How well the sentences of each pair translate each other.",
     "tags": "Move inline markup from a source text to its plain translation.",
+    "annotate": "Make gold links by hand, on a local web page.",
     "learn": "Learn from a few gold pairs how their annotators link.",
     "pick": "Say which pairs to annotate: those that would teach a model most.",
     "fertilities": "Show how many links each word of a trained model takes.",
@@ -132,7 +133,8 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt) as error:
         if isinstance(error.__cause__, EOFError):  # which click takes for the end of a conversation
             raise error.__cause__ from None
-        _stop("dovetail: interrupted, no file was written", 130)
+        notes = getattr(error.__cause__ or error, "__notes__", ["interrupted, no file was written"])
+        _stop(f"dovetail: {notes[-1]}", 130)
     except OSError as error:  # a full disk, say; a reader of our output that has seen enough is click's business
         place = f"{error.filename}: " if error.filename else ""
         _stop(f"dovetail: {place}{error.strerror or error}", 1)

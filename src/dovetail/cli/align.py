@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dovetail.cli.options import (
     SEED,
+    Bytes,
     Names,
     combination_names,
     decoder_names,
@@ -20,15 +21,6 @@ from dovetail.cli.options import (
     recipe_names,
     text_options,
 )
-from dovetail.errors import InputError
-
-if TYPE_CHECKING:
-    from dovetail.aligner import Aligner
-    from dovetail.bitext.corpus import Bitext
-    from dovetail.cli.links_out import LinksOut
-    from dovetail.training.monitor import Callback
-
-FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
 
 
 @click.command()
@@ -113,6 +105,10 @@ FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
     metavar="NAME=VALUE",
     help="Any option of the recipe, e.g. hmm_iterations=3.",
 )
+@click.option("--memory", type=Bytes(), help="The most memory to use.  [default: half of what is free]")
+@click.option(
+    "--work", metavar="DIR", help="Work in this folder: after any end, the same command goes on where it was."
+)
 @click.option(
     "--threads",
     type=click.IntRange(1),
@@ -128,17 +124,16 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
     SOURCE and TARGET are text files with one sentence per line, line n translating line n; or SOURCE alone is a
     tab-separated, ` ||| ` or TMX file.  One of them may be - for standard input; .gz .bz2 .xz .zst are read as they
-    are.  Writes exactly one line of links per pair, such as `0-0 1-2` (source-target, counted from 0).
+    are, and so are all files that match a pattern in quotes, such as 'part-*.en'.  Writes exactly one line of links per
+    pair, such as `0-0 1-2` (source-target, counted from 0).
     """
     from dovetail.aligner import Aligner
     from dovetail.alignments.formats import alignment_formats
-    from dovetail.bitext.corpus import read_bitext
-    from dovetail.cli.links_out import links_out
-    from dovetail.cli.progress import progress_bars, say
-    from dovetail.kernels.compiled import worked_seconds
+    from dovetail.bitext.source import TextSource
+    from dovetail.cli.run import Run, said_if_interrupted
+    from dovetail.large.work import work_folder
     from dovetail.models.storage import check_place
 
-    quiet = values["quiet"]
     _check_names(values)
     options = reading(values)
     changes = {name: values[name] for name in ("decoder", "combine", "threshold", "grow") if values[name] is not None}
@@ -170,81 +165,9 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], threads=values["threads"], **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
-    settings = {"on_whitespace": values["on_whitespace"], "tokens_prefix": values["write_tokens"]}
-    streamed = bool(values["load"]) and not values["favour"]
-    unsaved = None
-    with links_out(values["output"], format_, **settings) as out:
-        # Links that stream into the terminal and bars would write over each other.
-        with progress_bars(quiet or (streamed and values["output"] == "-" and sys.stdout.isatty())) as callback:
-            say_compiling(quiet)
-            if streamed:
-                seconds = _align_stream(aligner, out, source, target, callback, keep_text=keep_text, **options)
-            else:
-                bitext = read_bitext(source, target, keep_text=keep_text, **options)  # all of it is looked at first
-                if not values["load"]:
-                    _fit(aligner, bitext, (source, target or source), values, options, callback)
-                if values["favour"]:
-                    say(f"--threshold {aligner.favour(values['favour'], bitext):.4g} favours {values['favour']}", quiet)
-                unsaved = _save(aligner, values["save"]) if values["save"] else None
-                began = worked_seconds()
-                result = aligner.align(bitext, callback)
-                seconds = worked_seconds() - began
-        if not streamed:
-            out.write(result, bitext)
-    say(f"{number_of(out.pairs, 'pair')}, {number_of(out.links, 'link')}", quiet)
-    if summary := out.certificates.summary(seconds):
-        say(summary, quiet)
-    if unsaved is not None:
-        raise unsaved
-
-
-def _fit(
-    aligner: Aligner,
-    bitext: Bitext,
-    paths: tuple[str, str],
-    values: dict[str, Any],
-    options: dict[str, Any],
-    callback: Callback | None,
-) -> None:
-    """Learn from the text, and say what there is to say about it."""
-    from dovetail.bitext.hints import hints
-    from dovetail.cli.progress import say
-
-    quiet = values["quiet"]
-    for hint in hints(bitext, paths):
-        say(hint, quiet)
-    if len(bitext) < FEW_PAIRS:
-        say(f"{number_of(len(bitext), 'pair')} teach little: many links will be wrong", quiet)
-    aligner.fit(
-        bitext,
-        callback,
-        warm_start=values["warm_start"],
-        dictionary=_dictionary(values["dictionary"], options) if values["dictionary"] else None,
-        constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
-        development=_development(values, len(bitext)) if values["development_gold"] else None,
-    )
-    if aligner.tuned is not None:
-        threshold, grow, aer = aligner.tuned
-        say(f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})", quiet)
-
-
-def _align_stream(
-    aligner: Aligner, out: LinksOut, source: str, target: str | None, callback: Callback | None, **options: Any
-) -> float:
-    """Align a text as it comes, part by part; the seconds that aligning took."""
-    from dovetail.bitext.stream import stream_bitext
-    from dovetail.kernels.compiled import worked_seconds
-    from dovetail.training.monitor import Progress
-
-    seconds = 0.0
-    for part in stream_bitext(source, target, **options):
-        began = worked_seconds()
-        result = aligner.align(part)
-        seconds += worked_seconds() - began
-        out.write(result, part)
-        if callback is not None:  # nobody knows how many pairs are still to come
-            callback(Progress("align", out.pairs, out.pairs, "pairs", 0, 1, None, seconds))
-    return seconds
+    with work_folder(values["work"]) as work, said_if_interrupted(values["work"]):
+        run = Run(aligner, TextSource(source, target, options), work, format_, keep_text, values)
+        run.all()
 
 
 def _check_names(values: dict[str, Any]) -> None:
@@ -257,16 +180,6 @@ def _check_names(values: dict[str, Any]) -> None:
         place, output = (os.path.realpath(values[name]) for name in ("save", "output"))
         if output == place or output.startswith(os.path.join(place, "")):
             raise click.UsageError("--save and -o: links do not go where the model goes. Name another file.")
-
-
-def _save(aligner: Aligner, place: str) -> InputError | None:
-    """Save the model; what goes wrong is told at the end, when the links that were learned are written."""
-    try:
-        aligner.save(place)
-    except InputError as error:
-        told = f"{error.problem}; the links are written all the same"
-        return InputError(told, path=error.path, remedy=error.remedy)
-    return None
 
 
 def number_of(count: int, thing: str) -> str:
@@ -311,33 +224,3 @@ def _value(text: str) -> bool | int | float | str:
         except ValueError:
             pass
     return text
-
-
-def _development(values: dict[str, Any], pairs: int) -> tuple[int, Any]:
-    from dovetail.alignments.gold import read_gold
-
-    start, gold = values["development_start"], read_gold(values["development_gold"])
-    if not gold.sure.any():
-        raise InputError(
-            "no sure gold links here", path=values["development_gold"], remedy="Give gold links, as 0-0 1-2."
-        )
-    if start + len(gold) > pairs:
-        raise InputError(
-            f"gold links of {len(gold):,} pairs from pair {start:,} on, but the bitext has {pairs:,}",
-            path=values["development_gold"],
-            remedy="Pass --development-start: the first of these pairs, counted from 0.",
-        )
-    return start, gold
-
-
-def _dictionary(path: str, options: dict[str, Any]) -> dict[tuple[str, str], float]:
-    from dovetail.bitext.dictionaries import read_dictionary
-
-    languages = {name: options.get(name) for name in ("source_language", "target_language")}
-    return read_dictionary(path, **languages)
-
-
-def _constraints(path: str) -> Any:
-    from dovetail.models.constraints import read_constraints
-
-    return read_constraints(path)

@@ -8,14 +8,15 @@ from typing import Any
 
 import click
 
-from dovetail.cli.aligned import aligned_text, check_one_of_links_and_load, open_aligned, watching
+from dovetail.cli.aligned import aligned_text
+from dovetail.cli.index import index_place, ready_index
 from dovetail.errors import InputError
 
 
 @click.command()
 @click.argument("word")
 @aligned_text
-@click.option("--index", metavar="DIR", help="Where the index is, or will be.  [default: beside --links]")
+@index_place
 @click.option(
     "--side", type=click.Choice(["source", "target"]), default="source", show_default=True, help="Whose word."
 )
@@ -41,28 +42,12 @@ def find(word: str, **values: Any) -> None:
     makes an index (beside the links, named like them with `.index`), later ones answer at once; an index of other files, or
     of files that have changed, is made anew.
     """
-    from dovetail.cli.progress import say
     from dovetail.report.kwic import lines
-    from dovetail.uses.concordance import build_index, files_and_times, open_index
+    from dovetail.uses.concordance import find as find_places
 
-    paths = {name: values[name] for name in ("source", "target", "links", "load")}
-    check_one_of_links_and_load(paths["links"], paths["load"])
-    if "-" in paths.values():
-        raise InputError("an index can't be made of standard input", remedy="Name a file.")
-    place = values["index"]
-    if place is None:
-        if paths["links"] is None:
-            raise click.UsageError("with --load, say where the index goes: --index DIR.")
-        place = f"{paths['links']}.index"
-    how = ("links_format", "lower", "form", "tokenizer", "encoding_errors", "input_format")
-    languages = ("source_language", "target_language")
-    about = {"files": files_and_times(paths), "reading": {name: values[name] for name in (*how, *languages)}}
-    index = open_index(place, about)
-    if index is None:
-        say(f"making an index in {place}", values["quiet"])
-        with watching(open_aligned(values), values["quiet"]) as aligned:
-            index = build_index(aligned, place, about)
-    found = index.find(
+    index = ready_index(values)
+    found = find_places(
+        index,
         word,
         side=values["side"],
         ignore_case=values["ignore_case"],

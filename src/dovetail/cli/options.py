@@ -160,7 +160,9 @@ def text_options(command: F) -> F:
                 help="How raw text is cut: whitespace (already tokenised), unicode, icu; A,B: source and target apart.",
             ),
             click.option(
-                "--columns", type=Columns(), help="Columns of source and target between tabs.  [default: 1,2]"
+                "--columns",
+                type=Columns(),
+                help="Columns of source and target between tabs; `align` passes others through.  [default: 1,2]",
             ),
             click.option(
                 "--encoding-errors",

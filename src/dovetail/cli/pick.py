@@ -22,7 +22,8 @@ from dovetail.cli.options import plugins, reading, reading_of, text_options
 def pick(source: str, target: str | None, load: str, number: int, threads: int | None, **values: Any) -> None:
     """Numbers (from 1) of the pairs whose gold links would teach a model most, one per line, the best first.
 
-    These are the pairs of which most is open.  Annotate them, then `dovetail learn`.
+    These are the pairs of which most is open, of all lengths, and not the same words again and again.  Make their links
+    with `dovetail annotate`, then `dovetail learn`.
     """
     from dovetail.aligner import Aligner
     from dovetail.bitext.corpus import read_bitext

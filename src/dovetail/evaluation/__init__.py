@@ -1,4 +1,4 @@
-"""Scores, curves, significance: everything is made from counts a pair (`statistics`)."""
+"""Scores, curves, significance: everything is made from counts per pair (`statistics`)."""
 
 from __future__ import annotations
 

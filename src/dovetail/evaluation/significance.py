@@ -1,4 +1,4 @@
-"""How far chance could move a score: bootstrap intervals and paired tests, all made from counts a pair."""
+"""How far chance could move a score: bootstrap intervals and paired tests, all made from counts per pair."""
 
 from __future__ import annotations
 

@@ -22,18 +22,17 @@ GREEDY_EVERY = 10
 CONSTRAINTS_AT_A_TIME = 5
 CONSTRAIN_EVERY = 25
 
-MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words a side have all their iterations
+MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words per side have all their iterations
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
-PRINTED_ENTRIES = (
-    2_000  # the same as printed, where steps from 0 leave more ties: a chart of 20,000 took a minute on a pair
-)
+# The same as printed, where steps from 0 leave more ties, unless there is a time limit: 20,000 took a minute on a pair.
+PRINTED_ENTRIES = 2_000
 # misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
 LIVELY = 20
 
 
-def solve(problem: Problem, budget: Budget) -> BidirectionalMap:
-    """Subgradient descent on L(lambda): Figure 3 for full agreement, Figure 5 for adjacency."""
-    search = _Relaxation(problem)
+def solve(problem: Problem, budget: Budget, from_zero: bool = False) -> BidirectionalMap:
+    """Subgradient descent on L(lambda): Figure 3 for full agreement, Figure 5 for adjacency; as printed it starts from 0."""
+    search = _Relaxation(problem, from_zero)
     search.descend(budget, budget.iterations or ITERATIONS)
     return search.result()
 
@@ -53,6 +52,8 @@ def solve_as_printed(problem: Problem, budget: Budget) -> BidirectionalMap:
     Without a budget very long pairs get fewer iterations, by their moves: the paper has none over 60 words.
     """
     search = _Relaxation(problem, from_zero=True)
+    if budget.time_limit is not None:
+        search.entries = ENTRIES
     I, J = len(problem.theta), len(problem.omega)
     affordable = max(2, int(MOVES / (search.lattice.live.shape[2] * I * J * (I + J))))
     iterations = budget.iterations or min(2 * ITERATIONS, affordable)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.shards import Block, Shard
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.shards import Block, Shard, lay_out
+from dovetail.bitext.windows import Windows
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.laboratory.empty_words import expect
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
@@ -31,6 +36,18 @@ class BeginningOptions(Options):
 
     chain_start: str = option(
         "ibm1", choices=("ibm1", "hmm"), help="IBM Model 1's best alignments, or the HMM's by the parameters so far"
+    )
+
+
+@dataclass(frozen=True)
+class UpdateOptions(Options):
+    """How often parameters are learned."""
+
+    updates: int = option(
+        1,
+        at_least=1,
+        at_most=100,
+        help="M-steps per iteration: 1 is batch learning, more are towards the paper's online learning (section 5)",
     )
 
 
@@ -172,10 +189,13 @@ def marked_alignments(block: Block, marks: np.ndarray) -> Alignments:
     return forward, reverse
 
 
-@reads(sampling.SamplingOptions, BeginningOptions)
+@reads(sampling.SamplingOptions, BeginningOptions, UpdateOptions)
 def train(task: Task) -> FertilityModel:
     """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words."""
     options, start = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions).chain_start
+    updates = task.settings.of(UpdateOptions).updates
+    if updates > 1:
+        task = replace(task, corpus=[in_parts(task.bitext, task.shard, updates, task.engine.pool)])
     ibm1 = task.fit(EmptyWordsIBM1(task.lexicon()), task.settings.of(IBM1Stage).ibm1_iterations)
     draws = Sampling(task.seed, options.samples, options.restarts, 0, soft=options.soft_counts)
     model, _, memory = sampling.counted(task, ibm1.lexicon, draws)
@@ -190,5 +210,44 @@ def train(task: Task) -> FertilityModel:
         return replace(learner, sampling=drawn)
 
     learner: Learner = FromBestPaths(model) if from_paths else model
-    learned = em.fit(learner, task.corpus, task.engine, options.fertility_iterations, task.monitor, memory, schedule)[0]
+    iterations = options.fertility_iterations
+    if updates > 1:
+        learned = fit_online(learner, task, iterations, memory[0], schedule)
+    else:
+        learned = em.fit(learner, task.corpus, task.engine, iterations, task.monitor, memory, schedule)[0]
     return learned.model if from_paths else learned
+
+
+def in_parts(bitext: Bitext, shard: Shard, parts: int, pool: Pool) -> Shard:
+    """The bitext with the same slots, in about so many blocks."""
+    source, target = bitext.source, bitext.target
+    sizes = len(source.vocabulary), len(target.vocabulary)
+    cells = max(1, -(-shard.total // parts))
+    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, cells)
+
+
+def fit_online(learner: Any, task: Task, iterations: int, memory: Sequence[Any], schedule: em.Schedule) -> Any:
+    """EM with an M-step after every block: what was counted of it before is replaced, what others counted stays.
+
+    The paper only says that sampling "updates parameters constantly"; this is incremental EM (Neal and Hinton 1998).  The
+    first iteration goes by batch, since one block says nothing of the words of the others.
+    """
+    shard, pool = task.shard, task.engine.pool
+    parts = [part_of(shard, block) for block in shard]
+    statistics: list[Any] = [None] * len(parts)
+    task.monitor.begin(learner.name, iterations, len(shard.pieces))
+    for iteration in range(iterations):
+        learner = schedule(learner, iteration)
+        for n, part in enumerate(parts):
+            statistics[n] = task.engine.sum(learner, [part], [memory[n : n + 1]], task.monitor.worked)[0]
+            if iteration > 0 or n == len(parts) - 1:
+                learner = learner.reestimate(reduce(add, statistics), pool)
+        if task.monitor.iterated(reduce(add, [own.log_likelihood for own in statistics])).converged:
+            break
+    return learner
+
+
+def part_of(shard: Shard, block: Block) -> Shard:
+    """A shard of this block alone."""
+    pieces = Windows(*(getattr(shard.pieces, own.name)[block.first : block.last] for own in fields(Windows)))
+    return replace(shard, pieces=pieces, blocks=[block])

@@ -97,7 +97,7 @@ class Constrained(IBM1):
     warm: bool = False
     effort: Effort = field(default_factory=Effort)
 
-    decoding_options = (DecodingOptions,)
+    decoding_options: ClassVar[tuple[type[Options], ...]] = (DecodingOptions,)
     kept: ClassVar[float] = 1e-3  # multipliers of cells with a lower posterior in both directions are not remembered
 
     def ready_for(self: C, bitext: Bitext, shard: Shard) -> C:

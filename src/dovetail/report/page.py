@@ -17,9 +17,10 @@ from dovetail.report.packing import pack, to_json
 from dovetail.report.systems import System
 
 # Modules in the order of their dependencies: each uses only those before it.
-DRAWING = ("words.js", "links.js", "matrix.js", "panels.js")
-VIEW = ("data.js", "scores.js", "finder.js", *DRAWING, "list.js", "charts.js", "summary.js", "view.js")
+DRAWING = ("words.js", "tabs.js", "links.js", "matrix.js", "panels.js", "dictionary.js")
+VIEW = (*DRAWING, "data.js", "scores.js", "finder.js", "lexicon.js", "list.js", "charts.js", "summary.js", "view.js")
 LIVE = (*DRAWING, "live.js")
+ANNOTATE = ("words.js", "annotate/saving.js", "annotate/sheet.js", "annotate/threads.js", "annotate/annotate.js")
 
 
 def view_page(
@@ -38,9 +39,18 @@ def view_page(
     return _render("view.html", VIEW, title=title, data=to_json(data))
 
 
-def live_page(models: Sequence[str]) -> str:
-    """The page of `dovetail serve`, which asks its own server for alignments."""
-    return _render("live.html", LIVE, title="Dovetail", data=to_json({"models": list(models)}), connect="'self'")
+def live_page(models: Sequence[str], pairs: int | None = None) -> str:
+    """The page of `dovetail serve`, which asks its own server: for alignments, and for the words of a text of `pairs`."""
+    data = to_json({"models": list(models), "pairs": pairs})
+    return _render("live.html", LIVE, title="Dovetail", data=data, connect="'self'")
+
+
+def annotate_page(title: str, *, who: str, suggests: bool, gold: str, identity: str) -> str:
+    """The page of `dovetail annotate`, which asks its own server for one pair at a time."""
+    title = title.encode("utf-8", "replace").decode("utf-8")
+    data = to_json({"who": who, "suggests": suggests, "gold": gold, "identity": identity})
+    styles = ("page.css", "annotate/annotate.css")
+    return _render("annotate/annotate.html", ANNOTATE, styles, title=title, data=data, connect="'self'")
 
 
 def docs_page(description: Mapping[str, Any]) -> str:
@@ -53,18 +63,25 @@ def error_page(status: int, problem: str, remedy: str) -> str:
     return _render("error.html", (), title=f"{status}: {problem}", status=status, problem=problem, remedy=remedy)
 
 
-def _render(template: str, modules: Sequence[str], *, connect: str = "'none'", **values: Any) -> str:
+def _render(
+    template: str,
+    modules: Sequence[str],
+    styles: Sequence[str] = ("page.css",),
+    *,
+    connect: str = "'none'",
+    **values: Any,
+) -> str:
     try:
-        from jinja2 import Environment
+        from jinja2 import Environment, FunctionLoader
     except ImportError as error:
         raise InputError("pages need the package jinja2", remedy="Install it: python -m pip install jinja2.") from error
-    style, program = _read("page.css"), _program(modules)
+    style, program = "".join(map(_read, styles)), _program(modules)
     policy = (
         f"default-src 'none'; script-src '{_digest(program)}'; style-src '{_digest(style)}'; connect-src {connect}; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = Environment(autoescape=True, keep_trailing_newline=True).from_string(_read(template))
-    return page.render(style=style, program=program, policy=policy, **values)
+    pages = Environment(loader=FunctionLoader(_read), autoescape=True, keep_trailing_newline=True)
+    return pages.get_template(template).render(style=style, program=program, policy=policy, **values)
 
 
 def _program(modules: Sequence[str]) -> str:

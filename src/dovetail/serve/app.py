@@ -18,13 +18,14 @@ from dovetail.report.page import docs_page, live_page
 from dovetail.serve import schema
 from dovetail.serve.gate import Gate, refusal
 from dovetail.serve.limits import Deadline, Limits, Problem
+from dovetail.serve.lookup import lookup
 from dovetail.serve.work import Worker, answer_pairs, find_models, to_json
 
 if TYPE_CHECKING:
     from dovetail.aligner import Aligner
+    from dovetail.uses.index import Index
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
-ADDRESSES = "There are /, /align, /batch, /models, /health, /docs and /openapi.json."
 EXAMPLE = 'Send an object such as {"source": "the house", "target": "la maison"}; /docs says more.'
 GOOD: dict[int | str, dict[str, Any]] = {200: {"description": "As asked."}}
 
@@ -37,11 +38,23 @@ WRONG = {
     "posteriors": "neither true nor false",
     "tokenizer": "not a short name",
     "lower": "neither true nor false",
+    "text": "not text of a reasonable length",
+    "word": "not text of a reasonable length",
+    "translation": "not text of a reasonable length",
+    "side": "neither source nor target",
+    "most": "not a number from 1 to 200",
+    "start": "not a number of a place",
+    "number": "not a number of a pair",
 }
 
 
-def live_app(aligners: Mapping[str, Aligner], limits: Limits | None = None, hosts: Sequence[str] = LOOPBACK) -> ASGIApp:
-    """The app for these models by name.
+def live_app(
+    aligners: Mapping[str, Aligner],
+    limits: Limits | None = None,
+    hosts: Sequence[str] = LOOPBACK,
+    index: Index | None = None,
+) -> ASGIApp:
+    """The app for these models by name, and for the dictionary of an indexed text.
 
     `hosts` are the names under which the app may be addressed (its Host header); empty: any.
     """
@@ -98,7 +111,9 @@ def live_app(aligners: Mapping[str, Aligner], limits: Limits | None = None, host
         """Whether the server is up, and its version."""
         return schema.Health(status="ok", version=__version__)
 
-    app.add_route("/", _page(live_page(list(aligners))))
+    if index is not None:
+        app.include_router(lookup(index, {**GOOD, **{status: statuses[status] for status in (400, 421, "default")}}))
+    app.add_route("/", _page(live_page(list(aligners), None if index is None else index.pairs)))
     app.add_route("/docs", _page(docs_page(app.openapi())))
     return Gate(app, limits, hosts)
 
@@ -138,7 +153,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     if isinstance(error, Problem):
         problem, remedy = error.detail, error.remedy
     elif error.status_code == 404:
-        problem, remedy = "there is nothing at this address", ADDRESSES
+        known = ", ".join(["/", *request.app.openapi()["paths"], "/docs", "/openapi.json"])
+        problem, remedy = "there is nothing at this address", f"There are {known}."
     elif error.status_code == 405:
         problem, remedy = "this address does not take that method", "POST to /align and /batch; GET the rest."
     else:  # of the framework: a body that cannot be read as JSON at all
@@ -164,7 +180,7 @@ async def _refuse_nonsense(request: Request, error: Exception) -> Response:
         problem = "the body is not a JSON object"
     else:
         problem = f"{shown} is {'missing' if kind == 'missing' else WRONG[place[-1]]}"
-    return refusal(request, 400, problem, EXAMPLE)
+    return refusal(request, 400, problem, EXAMPLE if first["loc"][0] == "body" else "/docs says what is asked how.")
 
 
 async def _refuse_input(request: Request, error: Exception) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -12,6 +12,8 @@ Words = Annotated[list[str], Field(fail_fast=True)]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Position = Annotated[int, Field(ge=0)]
 Link = Annotated[list[Position], Field(min_length=2, max_length=2)]
+
+Side = Literal["source", "target"]
 
 SHOWN = 60  # characters of a caller's own words that a complaint repeats
 
@@ -96,6 +98,58 @@ class Model(BaseModel):
 
 class Models(BaseModel):
     models: list[Model]
+
+
+class Word(BaseModel):
+    side: Side
+    word: str
+    count: int = Field(description="How often it stands in the text.")
+
+
+class WordList(BaseModel):
+    """The most frequent first, those that are spelled as asked before those that only begin so."""
+
+    words: list[Word]
+
+
+class Translation(BaseModel):
+    word: str
+    probability: Probability = Field(description="Of this word, given the one that was asked for.")
+    reverse: Probability = Field(description="Of the word that was asked for, given this one.")
+    count: int = Field(description="Links between the two.")
+    expected: float = Field(description="The sum of their probabilities.")
+
+
+class Translations(Word):
+    """What a word is linked to, the most probable first."""
+
+    unlinked: int = Field(description="Places of the word without any link.")
+    number: int = Field(description="How many translations there are, of which some may not be listed.")
+    translations: list[Translation]
+
+
+class Place(BaseModel):
+    """A pair in which two words are linked; `words` are those of the side that was asked for."""
+
+    pair: int = Field(description="Its number, from 1.")
+    words: list[str]
+    others: list[str]
+    here: list[Position] = Field(description="Which of `words`.")
+    there: list[Position] = Field(description="Which of `others`.")
+
+
+class Places(BaseModel):
+    hits: list[Place]
+    next: int | None = Field(description="`start` of the places behind these; null at the end.")
+
+
+class TextPair(BaseModel):
+    """A pair of the text."""
+
+    number: int
+    source: list[str]
+    target: list[str]
+    links: list[Link]
 
 
 class Health(BaseModel):

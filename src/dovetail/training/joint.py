@@ -20,48 +20,28 @@ from dovetail.models.lexicon.table import Smoothing
 from dovetail.models.live import Live
 from dovetail.models.model import Learner, Memory, Worked
 from dovetail.models.null import Null
-from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em
+from dovetail.training.drawing import SampleOptions
 from dovetail.training.train import Task, reads
 
 SPELLING_CELLS = 1 << 24  # cells of a shard on which the worth of a spelling is measured
 
 
-@dataclass(frozen=True)
-class SampleOptions(Options):
-    """How a large text is learned from: a part of it first."""
-
-    sample: int = option(
-        8_000_000,
-        at_least=0,
-        help="cells of the part that is learned from first, of a text at least three times as large",
-    )
-    whole_iterations: int = option(2, at_least=0, help="the last iterations of the HMM, which see the whole text")
-    whole_cells: int = option(
-        30_000_000, at_least=0, help="a text of more cells (0: none) has a larger sample, and all iterations there"
-    )
-
-    def plan(self, cells: int, iterations: int) -> tuple[int, int, int]:
-        """For a text of so many cells: cells of its sample, iterations of the HMM on it, and on the whole text.
-
-        Past `whole_cells` all iterations are on the sample, which grows as the square root of the text instead.
-        """
-        if self.sample == 0 or self.whole_cells == 0 or cells <= self.whole_cells:
-            return self.sample, max(iterations - self.whole_iterations, 1), self.whole_iterations
-        return int(self.sample * (cells / self.whole_cells) ** 0.5), iterations, 0
-
-
 @reads(SampleOptions)
 def train(task: Task) -> JointHMM:
-    """IBM Model 1, then the joint HMM; of a large text both learn from a sample first, and the HMM goes on with all of it.
+    """IBM Model 1, then the joint HMM; of a large text both learn from a part first, and the HMM goes on with all of it.
+
+    A sample of a larger text still is all there is to learn from.
 
     What single cells contributed is forgotten at the end, so that any text, the training text included, is aligned in the
     same way: whole or in chunks, now or with the saved model.
     """
     iterations = task.settings.of(HMMStage).hmm_iterations
-    size, learning, whole = task.settings.of(SampleOptions).plan(task.shard.total, iterations)
-    part = sample(task.shard, size, task.engine.pool)
+    samples = task.settings.of(SampleOptions)
+    size, learning, whole = samples.plan(iterations)
+    alone = task.sampled or samples.over(task.shard.total)  # nothing but what there is, and all iterations on it
+    part = None if alone else sample(task.shard, size, task.engine.pool)
     options = task.settings.of(JointOptions)
     leave_one_out = options.leave_one_out and len(task.shard.pieces) >= options.small_text
     if part is None:

@@ -57,6 +57,7 @@ class Task:
     """What is to be learned, from what, and by whose hands.
 
     `constraints`, which speak of the words of `bitext`, are for trainings that project.  `watch` may end EM (see `em.fit`).
+    `sampled` says that the corpus is a sample of a larger text.
     """
 
     model: str
@@ -70,6 +71,7 @@ class Task:
     constraints: tuple[Constraint, ...] = ()
     priors: tuple[Prior, ...] = ()
     watch: em.Watch = field(default=lambda model: None)
+    sampled: bool = False
 
     @property
     def vocabularies(self) -> tuple[Vocabulary, Vocabulary]:

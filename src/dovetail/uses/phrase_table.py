@@ -31,16 +31,14 @@ TIMES, RIGHT, BEFORE, BEHIND, PAIRED, OF_TARGET = 0, 1, slice(2, 4), slice(4, 6)
 class Phrase(NamedTuple):
     """A phrase pair of the table.
 
-    `inverse` is p(source | target), `direct` p(target | source), each with its lexical weight; `orientations` are
+    The lexical weights are those of p(source | target), `inverse`, and of p(target | source), `direct`; `orientations` are
     p(monotone), p(swap), p(other) towards the phrase before, and towards the one behind.  `pairs` are sentence pairs with
     it, `expected` how often all its links are right, by their probabilities.
     """
 
     source: str
     target: str
-    inverse: float
     inverse_lexical: float
-    direct: float
     direct_lexical: float
     links: tuple[tuple[int, int], ...]
     count: int  # type: ignore[assignment]  # tuples count, too
@@ -49,6 +47,16 @@ class Phrase(NamedTuple):
     expected: float
     pairs: int
     orientations: tuple[float, ...]
+
+    @property
+    def inverse(self) -> float:
+        """p(source | target)"""
+        return self.count / self.target_count
+
+    @property
+    def direct(self) -> float:
+        """p(target | source)"""
+        return self.count / self.source_count
 
     def moses(self) -> str:
         """`source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| links ||| count(t) count(s) count`."""
@@ -120,7 +128,7 @@ def phrase_table(
     memory: int = MEMORY,
     folder: str | PathLike[str] | None = None,
 ) -> Iterator[Phrase]:
-    """Every phrase pair of at most `longest` words a side, sorted as the lines of a Moses table are.
+    """Every phrase pair of at most `longest` words per side, sorted as the lines of a Moses table are.
 
     `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
     sorting, the rest is in a new folder within `folder`, which goes in the end.
@@ -232,9 +240,7 @@ def _phrases(
     rows = zip(
         sides[0].texts(source),
         sides[1].texts(target),
-        (times / of_target).tolist(),
         lexical.tolist(),
-        (times / of_source).tolist(),
         masks.tolist(),
         times.tolist(),
         of_source.tolist(),
@@ -244,22 +250,9 @@ def _phrases(
         np.concatenate(turns, axis=1).tolist(),
         strict=True,
     )
-    for s, t, inverse, (of_s, of_t), direct, mask, count, count_s, count_t, expected, pairs, orientations in rows:
-        yield Phrase(
-            s,
-            t,
-            inverse,
-            of_s,
-            direct,
-            of_t,
-            _links(tuple(mask), longest),
-            count,
-            count_s,
-            count_t,
-            expected,
-            pairs,
-            tuple(orientations),
-        )
+    for s, t, (of_s, of_t), mask, count, count_s, count_t, expected, pairs, orientations in rows:
+        links = _links(tuple(mask), longest)
+        yield Phrase(s, t, of_s, of_t, links, count, count_s, count_t, expected, pairs, tuple(orientations))
 
 
 # Most phrase pairs have the links and the orientations of many others: writing these is half of the work.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dovetail.alignments.alignments import Alignments
 from dovetail.bitext.corpus import Side
 from dovetail.uses.aligned import Aligned, Part
 
@@ -113,6 +114,11 @@ def pair_keys(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return (source.astype(np.int64) << TARGET_BITS) | target
 
 
+def link_weights(alignments: Alignments) -> np.ndarray:
+    """The probability of each link in parts of ONE, int64; one that is not known counts in full."""
+    return np.rint(np.nan_to_num(alignments.probability.astype(np.float64), nan=1.0) * ONE).astype(np.int64)
+
+
 class LinkTally:
     """Adds up the links of parts; `result` when all have been added."""
 
@@ -127,7 +133,7 @@ class LinkTally:
         alignments, bitext = part.alignments, part.bitext
         ids = self.source.ids(bitext.source), self.target.ids(bitext.target)
         pair = np.repeat(np.arange(len(alignments)), np.diff(alignments.offsets))
-        weight = np.rint(np.nan_to_num(alignments.probability.astype(np.float64), nan=1.0) * ONE).astype(np.int64)
+        weight = link_weights(alignments)
         places = (
             bitext.source.offsets[pair] + alignments.source,
             bitext.target.offsets[pair] + alignments.target,

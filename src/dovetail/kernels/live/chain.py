@@ -18,7 +18,7 @@ from dovetail.kernels.live.records import BothWays, Chances, Expected, Past, Roo
 from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
-CROWDED = 8  # live cells a word above which rows are faster than lists
+CROWDED = 8  # live cells per word above which rows are faster than lists
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
 

@@ -40,10 +40,12 @@ class DictionaryPrior:
             raise ValueError("source words, target words and shares must be as many")
 
     @classmethod
-    def of(cls, dictionary: Mapping[tuple[str, str], float], bitext: Bitext, weight: float) -> DictionaryPrior:
+    def of(
+        cls, dictionary: Mapping[tuple[str, str], float], bitext: Bitext, weight: float, sampled: bool = False
+    ) -> DictionaryPrior:
         """From (source, target) words or phrases, cut as the text is, with probabilities.
 
-        Entries without any word of the text are left out: a saved model keeps the others.
+        Entries without any word of the text are left out, unless it is a sample: a saved model keeps the others.
         """
         # Most phrases come several times.
         cut = [cache(partial(_words, bitext.options.of_side(side))) for side in (0, 1)]
@@ -61,7 +63,7 @@ class DictionaryPrior:
             share = probability / (len(words[0]) * len(words[1]))
             for e in words[0]:
                 for f in words[1]:
-                    if (e in known[0] or f in known[1]) and share > found.get((e, f), 0.0):
+                    if (sampled or e in known[0] or f in known[1]) and share > found.get((e, f), 0.0):
                         found[e, f] = share
         if not any(e in known[0] and f in known[1] for e, f in found):
             warnings.warn(

@@ -1,13 +1,34 @@
 // Which pairs the list shows, and in which order.
 
 import { hasGold, wordsOf } from "./data.js";
-import { UNCERTAIN } from "./scores.js";
+import { DOUBTFUL } from "./scores.js";
+import { percent } from "./words.js";
 
 const UNSPACED = /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]/; // scripts that write no spaces
 
 // One letter may be spelt in several ways; none of them should be missed.
 export function folded(text) {
   return text.normalize("NFC").toLowerCase();
+}
+
+// Which of a sentence's words a query touches: places in `words`.
+export function hitWords(words, query) {
+  const wanted = folded(query.trim()), hits = new Set();
+  if (!wanted || wanted.startsWith("#")) return hits;
+  const space = UNSPACED.test(wanted) ? "" : " ", needle = space ? wanted : wanted.replaceAll(" ", "");
+  const starts = [];
+  let text = "";
+  for (const word of words) {
+    starts.push(text.length);
+    text += folded(word) + space;
+  }
+  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1)) {
+    words.forEach((_, n) => {
+      const end = n + 1 < starts.length ? starts[n + 1] : text.length;
+      if (starts[n] < at + needle.length && end - space.length > at) hits.add(n);
+    });
+  }
+  return hits;
 }
 
 // Filters, orders and search over a corpus; `state` says which are chosen, `facts` holds the counts they look at.
@@ -21,7 +42,7 @@ export function finder(corpus, state, facts) {
   const filters = {
     disagreements: { label: "Disagreements", test: (n) => facts.different[n] > 0, missing: corpus.systems.length < 2 && "needs two alignments" },
     errors: { label: "Errors", test: (n) => corpus.systems.some((_, s) => errorsOf(n, s) > 0), missing: !corpus.gold && "needs gold links", title: "a wrong link, or a sure one that is missed, in any system" },
-    uncertain: { label: "Uncertain", test: (n) => facts.uncertain[n] > 0, missing: !graded && "needs probabilities", title: `a probability between ${UNCERTAIN.join(" and ")}` },
+    uncertain: { label: "Uncertain", test: (n) => facts.doubts.many[n] === 1, missing: !graded && "needs probabilities", title: `the ${percent(DOUBTFUL, 0)} per cent of pairs with most errors to be expected, per word` },
     rare: { label: "Rare words", test: (n) => facts.rare[n] > 0 },
     unproved: { label: "Not certified", test: unproved, missing: !proofs.length && "needs JSON lines of an exact decoder, or such a model" },
     gold: { label: "With gold", test: (n) => hasGold(corpus, n), missing: (!corpus.gold && "needs gold links") || (corpus.gold.number === corpus.pairs && "all pairs have gold links") },
@@ -33,7 +54,7 @@ export function finder(corpus, state, facts) {
     error: { label: "error", key: (n) => -errorsOf(n), missing: !corpus.gold },
     length: { label: "length", key: lengthOf },
     disagreement: { label: "disagreement", key: (n) => -facts.different[n], missing: corpus.systems.length < 2 },
-    uncertainty: { label: "uncertainty", key: (n) => -facts.uncertain[n], missing: !graded },
+    uncertainty: { label: "uncertainty", key: (n) => -facts.doubts.rate[n], missing: !graded },
   };
 
   // Log-probability a word where it is known, else the mean probability of the links: the worst come first.

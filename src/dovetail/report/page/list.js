@@ -93,9 +93,17 @@ export function pairList(host, fill, choose) {
   };
 }
 
-// A sentence on one line.  Where a word could turn its neighbours round, each word stands alone; else one node will do.
-export function rowLine(words) {
-  const seen = words.slice(0, 60), text = seen.join(" ");
-  const parts = REORDERS.test(text) ? seen.flatMap((word) => [isolated(word), " "]) : [isolated(text || "–")];
+const SHOWN = 60, BEFORE = 3; // words of a sentence on one line; words before the first that was searched for
+
+// A sentence on one line, with the words that were searched for lit, from shortly before them if it is long.  Where a word
+// could turn its neighbours round, each word stands alone; else one node will do.
+export function rowLine(words, hits) {
+  const [hit] = hits, first = hit > 2 * BEFORE ? hit - BEFORE : 0;
+  const seen = words.slice(first, first + SHOWN), text = seen.join(" ");
+  const parts =
+    hits.size || REORDERS.test(text)
+      ? seen.flatMap((word, n) => [hits.has(first + n) ? element("mark", {}, isolated(word)) : isolated(word), " "])
+      : [isolated(text || "–")];
+  if (first) parts.unshift("… ");
   return element("div", { class: "sentence", dir: directionOf(words) }, ...parts);
 }

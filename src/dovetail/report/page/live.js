@@ -1,17 +1,18 @@
 // The page of `dovetail serve`: what is typed goes to POST /align, what comes back is drawn.
 
+import { dictionaryTab } from "./dictionary.js";
 import { drawLegend, drawPanels } from "./panels.js";
-import { element } from "./words.js";
+import { makeTabs } from "./tabs.js";
+import { element, grouped, plural } from "./words.js";
 
 const PAUSE = 200; // milliseconds without a key before the server is asked
 const field = (id) => document.getElementById(id);
-const { models } = JSON.parse(field("data").textContent);
-const live = { threshold: null, baseline: null, answer: null, panels: null, asked: 0, timer: 0 };
+const { models, pairs } = JSON.parse(field("data").textContent);
+const live = { view: models.length ? "align" : "dictionary", threshold: null, baseline: null, answer: null, panels: null, asked: 0, timer: 0 };
 
 async function ask() {
   const source = field("source").value, target = field("target").value;
-  const address = new URLSearchParams({ source, target });
-  history.replaceState(null, "", source || target ? `#${address}` : "#");
+  keepAddress();
   if (!source.trim() || !target.trim()) {
     live.answer = null;
     field("panels").replaceChildren();
@@ -85,6 +86,90 @@ function setLiveThreshold(threshold) {
   drawAnswer();
 }
 
+// ---- the dictionary, which the server looks up in the whole text
+
+async function lookedUp(address, asked) {
+  let response;
+  try {
+    response = await fetch(`/${address}?${new URLSearchParams(asked)}`);
+  } catch {
+    throw new Error("The server does not answer. Is dovetail serve still running?");
+  }
+  const answer = await response.json();
+  if (!response.ok) throw new Error(`${answer.error}. ${answer.remedy ?? ""}`);
+  return answer;
+}
+
+const words = dictionaryTab({
+  ask: {
+    words: async (text) => (await lookedUp("words", { text })).words,
+    translations: (word, side) => lookedUp("translations", { word, side }),
+    places: (word, translation, side, start) => lookedUp("places", { word, translation, side, start }),
+  },
+  open: openPair,
+  changed: keepAddress,
+});
+
+// A pair of the text, in the place of the places: back again, or on to the models.
+async function openPair(hit, side) {
+  const host = field("places"), before = [...host.childNodes], place = host.scrollTop;
+  const { number, source, target, links } = await lookedUp("pair", { number: hit.pair });
+  const back = element("button", {}, "‹ Places");
+  const drawn = element("div", { class: "panels" }), said = element("p", { class: "reading", "aria-live": "polite" });
+  const bar = element("div", { class: "detail-bar" }, back, element("h2", {}, `Pair ${grouped(number)}`), element("span", { class: "facts" }, `${source.length} × ${target.length} words`));
+  if (models.length) {
+    const ours = element("button", {}, "Align with the models");
+    ours.addEventListener("click", () => alignThese(source, target));
+    bar.append(element("span", { class: "spring" }), ours);
+  }
+  back.addEventListener("click", () => {
+    host.replaceChildren(...before);
+    host.scrollTop = place;
+    before.flatMap((node) => [...(node.querySelectorAll?.(".to-pair") ?? [])]).find((button) => button.dataset.pair === String(number))?.focus();
+    live.textPair = null;
+  });
+  host.replaceChildren(bar, drawn, said);
+  host.scrollTop = 0;
+  const cells = links.map(([i, j]) => ({ i, j, p: 1, taken: true, kind: "plain" }));
+  live.textPair = drawPanels(drawn, [{ name: "text", facts: plural(links.length, "link"), pair: { source, target, cells, missed: [], gold: null }, before: null }], said);
+  const [i] = side === "source" ? hit.here : hit.there; // the focus lights it up, with its partners
+  drawn.querySelector(`.token[data-i="${i}"]`)?.focus();
+}
+
+function alignThese(source, target) {
+  field("source").value = source.join(" ");
+  field("target").value = target.join(" ");
+  showLive("align");
+  ask();
+}
+
+// ---- tabs and the address
+
+const showLiveTab = makeTabs(["align", "dictionary"], showLive);
+
+function showLive(name) {
+  live.view = name;
+  showLiveTab(name);
+  field("threshold-box").hidden = name !== "align";
+  if (name === "align") live.panels?.again();
+  keepAddress();
+}
+
+function keepAddress() {
+  const source = field("source").value, target = field("target").value;
+  const parts = new URLSearchParams(source || target ? { source, target } : {});
+  if (live.view === "dictionary") {
+    const { word, side, translation } = words.place;
+    parts.set("view", "dictionary");
+    if (word) parts.set("word", word), parts.set("side", side);
+    if (word && translation) parts.set("with", translation);
+  }
+  history.replaceState(null, "", `#${parts}`);
+}
+
+field("tabs").hidden = pairs === null || !models.length;
+if (pairs !== null) field("about-words").textContent = `Links of all ${plural(pairs, "pair")} of the text.`;
+
 for (const id of ["source", "target"]) {
   field(id).addEventListener("input", () => {
     clearTimeout(live.timer);
@@ -104,10 +189,15 @@ field("baseline").addEventListener("change", (event) => {
   live.baseline = event.target.value === "" ? null : Number(event.target.value);
   drawAnswer();
 });
-window.addEventListener("resize", () => live.panels?.again());
+window.addEventListener("resize", () => (live.view === "align" ? live.panels : live.textPair)?.again());
 
 const typedBefore = new URLSearchParams(location.hash.slice(1));
 for (const id of ["source", "target"]) field(id).value = typedBefore.get(id) ?? "";
+if (pairs !== null && typedBefore.get("view") === "dictionary") live.view = "dictionary";
+const lookedFor = { word: typedBefore.get("word"), side: typedBefore.get("side") === "target" ? "target" : "source", translation: typedBefore.get("with") ?? "" };
+if (pairs !== null && lookedFor.word) words.look(lookedFor);
 setLiveThreshold(null);
-ask();
-field("source").focus();
+showLive(live.view);
+if (models.length) ask();
+if (live.view === "align") field("source").focus();
+else words.focus();

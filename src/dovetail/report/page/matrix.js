@@ -1,9 +1,10 @@
 // The matrix of Graça et al. 2010, Figures 1 and 9: a circle's area is the posterior, squares are gold links.
 
-import { directionOf, shape } from "./words.js";
+import { directionOf, element, shape } from "./words.js";
 
 const LONGEST = 116; // pixels of a word beside the matrix; longer ones end in …
-const SLANT = 52; // degrees
+const SLANT = 52, LEAN = (SLANT * Math.PI) / 180;
+const LARGEST_CELL = 22, SMALLEST_CELL = 13; // what still can be read; a matrix that is larger then scrolls
 
 let pen;
 function widthOf(text) {
@@ -26,38 +27,36 @@ export function shortened(word) {
   return letters.slice(0, low).join("") + "…";
 }
 
-// `pair` as for drawLinks, with `gold`: [{i, j, sure}] or null.  `before`: Map "i-j" to the baseline's probability, or null.
-export function drawMatrix(host, pair, before, name, report) {
-  const I = pair.source.length, J = pair.target.length;
-  const size = Math.max(I, J) > 60 ? 15 : Math.max(I, J) > 28 ? 18 : 22;
+// Labels and the room that they take: beside the rows, above the columns, and behind the last column, which leans over.
+function labelsOf(pair) {
   const rows = pair.source.map(shortened), columns = pair.target.map(shortened);
-  const left = Math.ceil(Math.max(24, ...rows.map(widthOf))) + 10;
-  const lean = (SLANT * Math.PI) / 180;
   const longest = Math.max(24, ...columns.map(widthOf));
-  const top = Math.ceil(longest * Math.sin(lean)) + 12, over = Math.ceil(longest * Math.cos(lean)) + 4;
-  const width = left + J * size + over, height = top + I * size + 4;
+  return { rows, columns, left: Math.ceil(Math.max(24, ...rows.map(widthOf))) + 10, top: Math.ceil(longest * Math.sin(LEAN)) + 12, over: Math.ceil(longest * Math.cos(LEAN)) + 4 };
+}
+
+// The room in which a matrix can be read without scrolling.
+export function leastWidth(pair) {
+  const { left, over } = labelsOf(pair);
+  return left + pair.target.length * SMALLEST_CELL + over;
+}
+
+// `host` scrolls where the matrix is larger than `room`; labels stay where they are.  `pair` as for drawLinks, with `gold`:
+// [{i, j, sure}] or null.  `before`: Map "i-j" to the baseline's probability, or null.
+export function drawMatrix(host, room, pair, before, name, report) {
+  const I = pair.source.length, J = pair.target.length, { rows, columns, left, top, over } = labelsOf(pair);
+  const size = Math.min(LARGEST_CELL, Math.max(SMALLEST_CELL, Math.floor((room - left - over) / Math.max(1, J))));
+  const letters = Math.min(13, size - 1), width = J * size + over, height = I * size + 4;
   // Columns run as the target sentence does, so that both are read in the same way.
   const mirrored = directionOf(pair.target) === "rtl";
-  const x = (j) => left + (mirrored ? J - 1 - j : j) * size, y = (i) => top + i * size;
+  const x = (j) => (mirrored ? J - 1 - j : j) * size, y = (i) => i * size;
+  const part = (kind, width, height) => shape("svg", { class: kind, width, height, viewBox: `0 0 ${width} ${height}` });
+  const label = (word, whole, place) => shape("text", { class: "label", "font-size": letters, direction: "ltr", ...place }, word, word === whole ? null : shape("title", {}, whole));
 
-  const picture = shape("svg", {
-    class: `matrix${before ? " difference" : ""}`,
-    width,
-    height,
-    viewBox: `0 0 ${width} ${height}`,
-    role: "img",
-    "aria-label": `Matrix of ${name}: ${I} source words against ${J} target words`,
-  });
+  const head = part("head", width, top), side = part("side", left, height), picture = part("body", width, height);
+  rows.forEach((word, i) => side.append(label(word, pair.source[i], { "data-i": i, x: left - 6, y: y(i) + size / 2 + 0.34 * letters, "text-anchor": "end" })));
+  columns.forEach((word, j) => head.append(label(word, pair.target[j], { "data-j": j, transform: `translate(${x(j) + size / 2 + 0.2 * letters},${top - 6}) rotate(-${SLANT})` })));
   const band = { row: shape("rect", { class: "band", visibility: "hidden" }), column: shape("rect", { class: "band", visibility: "hidden" }) };
-  picture.append(band.row, band.column, gridLines(I, J, left, top, size));
-  rows.forEach((word, i) =>
-    picture.append(shape("text", { class: "label", "data-i": i, x: left - 6, y: y(i) + size * 0.68, "text-anchor": "end", direction: "ltr" }, word)),
-  );
-  columns.forEach((word, j) =>
-    picture.append(
-      shape("text", { class: "label", "data-j": j, transform: `translate(${x(j) + size * 0.62},${top - 6}) rotate(-${SLANT})`, direction: "ltr" }, word),
-    ),
-  );
+  picture.append(band.row, band.column, gridLines(I, J, size));
   const taken = new Set(pair.cells.filter((cell) => cell.taken).map((cell) => `${cell.i}-${cell.j}`));
   for (const { i, j, sure } of pair.gold ?? []) {
     const missed = sure && !taken.has(`${i}-${j}`);
@@ -67,16 +66,25 @@ export function drawMatrix(host, pair, before, name, report) {
     );
   }
   const cells = new Map(pair.cells.map((cell) => [`${cell.i}-${cell.j}`, cell]));
-  if (before) for (const [key, p] of before) if (!cells.has(key)) cells.set(key, ghost(key, p));
+  if (before) for (const key of before.keys()) if (!cells.has(key)) cells.set(key, ghost(key));
   const full = (size - 4) / 2;
   for (const [key, cell] of cells) {
     const at = { cx: x(cell.j) + size / 2, cy: y(cell.i) + size / 2 };
     const was = before ? (before.get(key) ?? 0) : null;
     picture.append(...disc(cell, at, full, was));
   }
-  listen(picture, { I, J, left, top, size, mirrored, band, cells, before, pair, report });
-  host.append(picture);
-  return picture;
+  listen(picture, { I, J, size, mirrored, band, cells, before, pair, report });
+  host.replaceChildren(
+    element(
+      "div",
+      { class: `matrix${before ? " difference" : ""}`, role: "img", "aria-label": `Matrix of ${name}: ${I} source words against ${J} target words` },
+      element("div", { class: "corner" }),
+      head,
+      side,
+      picture,
+    ),
+  );
+  if (mirrored) host.scrollLeft = host.scrollWidth; // where the sentence begins
 }
 
 function ghost(key) {
@@ -84,10 +92,10 @@ function ghost(key) {
   return { i, j, p: 0, taken: false, kind: "plain" };
 }
 
-function gridLines(I, J, left, top, size) {
+function gridLines(I, J, size) {
   let path = "";
-  for (let i = 0; i <= I; i++) path += `M${left},${top + i * size + 0.5}h${J * size}`;
-  for (let j = 0; j <= J; j++) path += `M${left + j * size + 0.5},${top}v${I * size}`;
+  for (let i = 0; i <= I; i++) path += `M0,${i * size + 0.5}h${J * size}`;
+  for (let j = 0; j <= J; j++) path += `M${j * size + 0.5},0v${I * size}`;
   return shape("path", { class: "lines", d: path });
 }
 
@@ -117,7 +125,7 @@ function sign(text, { cx, cy }, full, bare) {
 }
 
 // One listener for the whole picture: which cell the pointer is over follows from where it is.
-function listen(picture, { I, J, left, top, size, mirrored, band, cells, before, pair, report }) {
+function listen(picture, { I, J, size, mirrored, band, cells, before, pair, report }) {
   const leave = () => {
     band.row.setAttribute("visibility", "hidden");
     band.column.setAttribute("visibility", "hidden");
@@ -127,14 +135,14 @@ function listen(picture, { I, J, left, top, size, mirrored, band, cells, before,
     const frame = picture.getBoundingClientRect();
     const scale = picture.viewBox.baseVal.width / frame.width;
     const px = (event.clientX - frame.left) * scale, py = (event.clientY - frame.top) * scale;
-    let j = Math.floor((px - left) / size);
-    const i = Math.floor((py - top) / size);
+    let j = Math.floor(px / size);
+    const i = Math.floor(py / size);
     if (mirrored) j = J - 1 - j;
     const inside = i >= 0 && i < I && j >= 0 && j < J;
     if (!inside) return leave();
     const shownColumn = mirrored ? J - 1 - j : j;
-    for (const [name, value] of Object.entries({ x: 0, y: top + i * size, width: left + J * size, height: size, visibility: "visible" })) band.row.setAttribute(name, value);
-    for (const [name, value] of Object.entries({ x: left + shownColumn * size, y: top, width: size, height: I * size, visibility: "visible" })) band.column.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ x: 0, y: i * size, width: J * size, height: size, visibility: "visible" })) band.row.setAttribute(name, value);
+    for (const [name, value] of Object.entries({ x: shownColumn * size, y: 0, width: size, height: I * size, visibility: "visible" })) band.column.setAttribute(name, value);
     const key = `${i}-${j}`, gold = (pair.gold ?? []).find((link) => link.i === i && link.j === j);
     report({ i, j, p: cells.get(key)?.p ?? 0, taken: cells.get(key)?.taken ?? false, gold: pair.gold ? (gold ? (gold.sure ? "sure" : "possible") : "none") : null, was: before ? (before.get(key) ?? 0) : null });
   };

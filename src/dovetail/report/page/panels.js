@@ -1,7 +1,7 @@
 // The systems' answers to one pair side by side, each as links and as a matrix; what one points at lights up in all.
 
 import { drawLinks } from "./links.js";
-import { drawMatrix } from "./matrix.js";
+import { drawMatrix, leastWidth } from "./matrix.js";
 import { element, isolated, shape } from "./words.js";
 
 // A sign for each system, for those who cannot tell the colours apart.
@@ -22,10 +22,14 @@ export function signPath(s) {
   return SIGN_PATHS[s % SIGN_PATHS.length];
 }
 
+const PANEL = 430, MARGINS = 30; // pixels that a panel has at least, and those around what is in it
+
 // `shown`: [{name, facts, pair, before}]; `reading` is the line that says what one points at.
 export function drawPanels(host, shown, reading) {
-  const panels = [];
+  const panels = [], scrolled = scrolls(host, shown);
   host.replaceChildren();
+  // Panels stand side by side where their matrices can be read so, else one below the other.
+  host.style.setProperty("--panel", `${Math.max(PANEL, ...shown.map(({ pair }) => leastWidth(pair) + MARGINS))}px`);
   const report = (cell, panel) => {
     light(panels, cell);
     reading.replaceChildren(...(cell ? described(cell, panel) : []));
@@ -37,18 +41,29 @@ export function drawPanels(host, shown, reading) {
     host.append(panel);
     panels.push({ ...system, panel, body });
   });
-  // First all panels, then what is in them: words are placed by the room that a panel has.
+  // First all panels, then what is in them: words and cells are placed by the room that a panel has.
+  const drawAll = () => {
+    if (!host.clientWidth) return; // not shown at the moment
+    for (const entry of panels) drawMatrix(entry.frame, entry.body.clientWidth, entry.pair, entry.before, entry.name, (cell) => report(cell, entry));
+    for (const entry of panels) entry.links.again(); // matrices may take room from the links
+  };
   for (const entry of panels) {
     entry.links = drawLinks(entry.body, entry.pair, entry.name);
-    const frame = element("div", { class: "matrix-frame", tabindex: 0, role: "group", "aria-label": `Matrix of ${entry.name}` });
-    entry.body.append(frame);
-    drawMatrix(frame, entry.pair, entry.before, entry.name, (cell) => report(cell, entry));
+    entry.frame = element("div", { class: "matrix-frame", tabindex: 0, role: "group", "aria-label": `Matrix of ${entry.name}` });
+    entry.body.append(entry.frame);
     hoverWords(entry, report);
   }
-  // The matrices are there now, and take room from the links: words are placed once more.
-  const again = () => panels.forEach((entry) => entry.links.again());
-  again();
-  return { again };
+  drawAll();
+  panels.forEach(({ frame }, s) => scrolled[s] && frame.scrollTo(...scrolled[s]));
+  return { again: drawAll };
+}
+
+// Where the matrices were scrolled to, if these words are still the same.
+function scrolls(host, shown) {
+  const words = JSON.stringify(shown.map(({ pair }) => [pair.source, pair.target]));
+  const same = host.shownWords === words;
+  host.shownWords = words;
+  return same ? [...host.querySelectorAll(".matrix-frame")].map((frame) => [frame.scrollLeft, frame.scrollTop]) : [];
 }
 
 // Links, matrices or both.
@@ -141,7 +156,7 @@ const stroke = (kind) => shape("path", { d: "M0,9H34", class: `curve ${kind}`, "
 export function drawLegend(host, { gold, difference, graded }) {
   const entries = [];
   const add = (parts, meaning, width = 18) =>
-    entries.push(element("span", { class: "entry" }, shape("svg", { width, height: 18, class: "matrix", "aria-hidden": "true" }, ...parts), meaning));
+    entries.push(element("span", { class: "entry" }, shape("svg", { width, height: 18, "aria-hidden": "true" }, ...parts), meaning));
   if (gold) {
     add([stroke("right"), behindLine(...DISC("taken right", 6.5))], "right", 54);
     add([stroke("wrong"), shape("path", { d: "M13.8,5.8L20.2,12.2M13.8,12.2L20.2,5.8", class: "sign wrong" }), behindLine(...DISC("taken wrong", 6.5), text("×"))], "wrong", 54);

@@ -154,18 +154,23 @@ export function disagreements(corpus, threshold) {
   return counts;
 }
 
-export const UNCERTAIN = [0.25, 0.75];
+export const DOUBTFUL = 0.2; // this share of the pairs counts as uncertain
 
-// Candidates that are neither here nor there, of all systems, for each pair.
-export function uncertainties(corpus) {
-  const counts = new Uint32Array(corpus.pairs), [low, high] = UNCERTAIN.map((p) => p * corpus.scale);
-  for (const system of corpus.systems) {
-    if (!system.graded) continue;
-    for (let n = 0; n < corpus.pairs; n++) {
-      for (let k = system.offsets[n]; k < system.offsets[n + 1]; k++) counts[n] += system.p[k] > low && system.p[k] < high;
+// How many errors are to be expected even of the best links: of every cell, p if it is none and 1 - p if it is one,
+// whichever is less; the mean over systems.  `rate` is per word, `many` marks the pairs with the highest rates.
+export function doubts(corpus) {
+  const { pairs, scale } = corpus, graded = corpus.systems.filter((system) => system.graded);
+  const errors = new Float64Array(pairs), rate = new Float64Array(pairs), many = new Uint8Array(pairs);
+  for (const { offsets, p } of graded) {
+    for (let n = 0; n < pairs; n++) {
+      for (let k = offsets[n]; k < offsets[n + 1]; k++) errors[n] += Math.min(p[k], scale - p[k]) / scale / graded.length;
     }
   }
-  return counts;
+  const lengths = [corpus.source, corpus.target].map(({ offsets }) => offsets);
+  for (let n = 0; n < pairs; n++) rate[n] = errors[n] / Math.max(1, lengths[0][n + 1] - lengths[0][n] + lengths[1][n + 1] - lengths[1][n]);
+  const order = Array.from(rate.keys()).sort((a, b) => rate[b] - rate[a] || a - b);
+  for (const n of order.slice(0, Math.ceil(DOUBTFUL * pairs))) many[n] = rate[n] > 0;
+  return { errors, rate, many };
 }
 
 // Words seen at most `limit` times, for each pair.

@@ -1,11 +1,14 @@
 // The page of `dovetail view`: what is chosen, what follows from it, and who must be told.
 
 import { goldOf, hasGold, openCorpus, wordsOf, NOT_GOLD } from "./data.js";
-import { finder, folded } from "./finder.js";
+import { dictionaryTab } from "./dictionary.js";
+import { finder, hitWords } from "./finder.js";
+import { pageLexicon } from "./lexicon.js";
 import { pairList, rowLine } from "./list.js";
 import { drawLegend, drawPanels, showParts, systemSign } from "./panels.js";
-import { disagreements, linkTest, metrics, rareWords, STEPS, tally, uncertainties } from "./scores.js";
+import { disagreements, doubts, linkTest, metrics, rareWords, STEPS, tally } from "./scores.js";
 import { METRICS, drawSummary } from "./summary.js";
+import { makeTabs } from "./tabs.js";
 import { element, grouped, isolated, percent, plural } from "./words.js";
 
 const byId = (id) => document.getElementById(id);
@@ -22,12 +25,12 @@ const state = {
   sort: "number",
   reversed: false,
   selected: 0,
-  view: "pairs",
+  view: "pairs", // or "dictionary" or "summary"
   side: "source",
   parts: "both", // "links", "matrix" or "both"
 };
 
-const facts = { uncertain: uncertainties(corpus), rare: rareWords(corpus, state.rare) }; // besides those of `recount`
+const facts = { doubts: doubts(corpus), rare: rareWords(corpus, state.rare) }; // besides those of `recount`
 const graded = corpus.systems.some((system) => system.graded);
 const pairFinder = finder(corpus, state, facts);
 const FILTERS = pairFinder.filters, SORTS = pairFinder.sorts;
@@ -60,12 +63,14 @@ function fillRow(row, n) {
     if (!wrong[n] && !missed[n]) badge("right", "✓", "no errors");
   }
   if (facts.different[n]) badge("different", `≠ ${facts.different[n]}`, "links that not all systems have");
-  if (facts.uncertain[n]) badge("uncertain", `~ ${facts.uncertain[n]}`, "uncertain cells");
+  if (facts.doubts.many[n]) badge("uncertain", `~ ${facts.doubts.errors[n].toFixed(1)}`, "errors that are to be expected: more per word than in four of five pairs");
   if (pairFinder.unproved(n)) badge("unproved", "unproved", "not certified to be optimal");
   row.replaceChildren(
     element("div", { class: "row-head" }, element("span", { class: "number" }, `#${n + 1}`), element("span", { class: "badges" }, ...badges), element("span", { class: "count" }, plural(links[n], "link"))),
-    rowLine(wordsOf(corpus.source, n)),
-    rowLine(wordsOf(corpus.target, n)),
+    ...[corpus.source, corpus.target].map((side) => {
+      const words = wordsOf(side, n);
+      return rowLine(words, hitWords(words, state.query));
+    }),
   );
 }
 
@@ -115,12 +120,9 @@ function drawPair() {
 
 // The words that were searched for.
 function markFound() {
-  const query = folded(state.query.trim());
-  if (!query || query.startsWith("#")) return;
-  const wanted = query.split(/\s+/);
-  for (const token of byId("panels").querySelectorAll(".token")) {
-    const word = folded(token.textContent);
-    token.classList.toggle("found", wanted.some((part) => word.includes(part)));
+  for (const line of byId("panels").querySelectorAll(".line")) {
+    const tokens = [...line.querySelectorAll(".token")], found = hitWords(tokens.map((token) => token.textContent), state.query);
+    tokens.forEach((token, n) => token.classList.toggle("found", found.has(n)));
   }
 }
 
@@ -177,9 +179,11 @@ function setThreshold(threshold) {
   drawThreshold();
   drawStrip();
   drawFilters();
+  aboutWords();
   find();
   list.select(state.selected, false);
   if (state.view === "pairs") drawPair();
+  else if (state.view === "dictionary") dictionary.again();
   else {
     showSummary(false); // intervals take their time: they come when the slider rests
     clearTimeout(resting);
@@ -196,6 +200,10 @@ function activate(s) {
   drawStrip();
   find();
   if (state.view === "summary") showSummary();
+  if (state.view === "dictionary") {
+    aboutWords();
+    dictionary.again();
+  }
 }
 
 function toggle(name) {
@@ -230,20 +238,59 @@ function step(by) {
   choose(order[Math.min(order.length - 1, Math.max(0, place < 0 ? 0 : place + by))], { open: false });
 }
 
+const showTab = makeTabs(["pairs", "dictionary", "summary"], showView);
+
 function showView(name) {
   state.view = name;
-  for (const view of ["pairs", "summary"]) {
-    byId(view).hidden = view !== name;
-    byId(`tab-${view}`).setAttribute("aria-selected", view === name);
-    byId(`tab-${view}`).tabIndex = view === name ? 0 : -1;
-  }
+  showTab(name);
   if (name === "summary") showSummary();
-  else {
+  else if (name === "dictionary") {
+    aboutWords();
+    dictionary.again();
+  } else {
     find();
     list.select(state.selected, true);
     drawPair();
   }
   remember();
+}
+
+// ---- the dictionary: of the chosen system's links, at the threshold
+
+let known = null;
+
+function lexicon() {
+  const key = `${state.active} ${state.threshold}`;
+  if (known?.key !== key) known = { key, ...pageLexicon(corpus, corpus.systems[state.active], state.threshold) };
+  return known;
+}
+
+const dictionary = dictionaryTab({
+  ask: {
+    words: (...asked) => lexicon().words(...asked),
+    translations: (...asked) => lexicon().translations(...asked),
+    places: (...asked) => lexicon().places(...asked),
+  },
+  open(hit, side) {
+    showView("pairs");
+    choose(hit.pair - 1, { open: true });
+    const [i] = side === "source" ? hit.here : hit.there; // the focus lights it up, with its partners
+    byId("panels").querySelector(`.panel[data-system="${state.active}"] .token[data-i="${i}"]`)?.focus();
+  },
+  changed: remember,
+});
+
+function aboutWords() {
+  const parts = ["Links of ", isolated(corpus.systems[state.active].name)];
+  if (corpus.systems[state.active].graded && state.threshold !== null) parts.push(` over ${(state.threshold / STEPS).toFixed(2)}`);
+  parts.push(corpus.all > corpus.pairs ? ` in the first ${grouped(corpus.pairs)} of ${plural(corpus.all, "pair")}: no more fit on this page. dovetail serve looks through all of them.` : ` in all ${plural(corpus.pairs, "pair")}.`);
+  byId("about-words").replaceChildren(...parts);
+}
+
+function lookUp(token) {
+  showView("dictionary");
+  dictionary.look({ word: token.textContent, side: "i" in token.dataset ? "source" : "target" });
+  dictionary.focus();
 }
 
 function showSummary(withIntervals = true) {
@@ -290,7 +337,11 @@ function remember() {
   const parts = [`pair=${state.selected + 1}`];
   if (state.threshold !== null) parts.push(`threshold=${(state.threshold / STEPS).toFixed(2)}`);
   if (state.baseline !== null) parts.push(`baseline=${state.baseline + 1}`);
-  if (state.view === "summary") parts.push("view=summary");
+  if (state.view !== "pairs") parts.push(`view=${state.view}`);
+  if (state.view === "dictionary" && dictionary.place.word) {
+    const { word, side, translation } = dictionary.place;
+    parts.push(new URLSearchParams({ word, side, ...(translation && { with: translation }) }).toString());
+  }
   const address = `#${parts.join("&")}`;
   if (location.hash !== address) history.replaceState(null, "", address);
 }
@@ -306,7 +357,12 @@ function restore() {
   state.threshold = graded && threshold > 0 && threshold < 1 ? Math.round(threshold * STEPS) : null;
   const baseline = Number(asked.get("baseline"));
   state.baseline = corpus.systems.length > 1 && baseline >= 1 && baseline <= corpus.systems.length ? baseline - 1 : null;
-  state.view = asked.get("view") === "summary" ? "summary" : "pairs";
+  state.view = ["summary", "dictionary"].includes(asked.get("view")) ? asked.get("view") : "pairs";
+  Object.assign(dictionary.place, {
+    word: asked.get("word") ?? dictionary.place.word,
+    side: asked.get("side") === "target" ? "target" : "source",
+    translation: asked.get("with") ?? "",
+  });
 }
 
 function start() {
@@ -353,7 +409,8 @@ byId("back").addEventListener("click", () => {
   document.body.classList.remove("reading-pair");
   list.select(state.selected, true);
 });
-for (const view of ["pairs", "summary"]) byId(`tab-${view}`).addEventListener("click", () => showView(view));
+byId("panels").addEventListener("dblclick", (event) => event.target.matches(".token") && lookUp(event.target));
+byId("panels").addEventListener("keydown", (event) => event.key === "Enter" && event.target.matches(".token") && lookUp(event.target));
 byId("help-button").addEventListener("click", () => byId("help").showModal());
 drawLegend(byId("signs"), { gold: true, difference: true, graded: true });
 
@@ -364,12 +421,16 @@ const KEYS = {
   ArrowUp: () => step(-1),
   Home: () => step(-corpus.pairs),
   End: () => step(corpus.pairs),
-  "/": () => byId("search").focus(),
+  "/": () => (state.view === "dictionary" ? dictionary.focus() : byId("search").focus()),
   "?": () => byId("help").showModal(),
   "[": () => graded && setThreshold((state.threshold ?? 50) - 5),
   "]": () => graded && setThreshold((state.threshold ?? 50) + 5),
   0: () => setThreshold(null),
-  s: () => showView(state.view === "pairs" ? "summary" : "pairs"),
+  s: () => showView(state.view === "summary" ? "pairs" : "summary"),
+  w: () => {
+    showView(state.view === "dictionary" ? "pairs" : "dictionary");
+    if (state.view === "dictionary") dictionary.focus();
+  },
   m: () => nextParts(),
   d: () => corpus.systems.length > 1 && setBaseline(state.baseline === null ? 0 : null),
   Escape: () => leave(),
@@ -391,7 +452,7 @@ document.addEventListener("keydown", (event) => {
   if (typing && event.key !== "Escape" && !(event.target.id === "search" && event.key.startsWith("Arrow") && /Up|Down/.test(event.key))) return;
   if (/^[1-9]$/.test(event.key)) return activate(Number(event.key) - 1);
   if (!Object.hasOwn(KEYS, event.key)) return;
-  if (state.view === "summary" && /^(Arrow|Home|End)/.test(event.key)) return; // these scroll there
+  if (state.view !== "pairs" && /^(Arrow|Home|End|[jk])/.test(event.key)) return; // these scroll there
   event.preventDefault();
   KEYS[event.key]();
 });

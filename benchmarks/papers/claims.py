@@ -1,0 +1,166 @@
+"""The papers' claims as numbers, one table per paper: the same difference or share in the paper and on each text here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import mean
+from typing import NamedTuple
+
+from papers import chang, graca, mermer, quirk, zhao
+from papers.shown import Table
+from papers.store import Store
+from papers.trial import DIRECTIONS
+
+Text = tuple[str, int]
+Value = Callable[[Store, Text], "float | None"]
+
+
+class Claim(NamedTuple):
+    """A number that the paper's text or tables give away, and how it is found here."""
+
+    title: str
+    printed: float | None
+    value: Value
+
+
+def number(paper: str, job: str, name: str) -> Value:
+    return lambda store, text: store.mean(paper, job, *text, name)
+
+
+def both(paper: str, job: str, name: str) -> Value:
+    """The mean of the two directions."""
+
+    def value(store: Store, text: Text) -> float | None:
+        found = [store.mean(paper, job, *text, name.format(way)) for way in DIRECTIONS]
+        return None if None in found else mean(found)  # type: ignore[type-var]
+
+    return value
+
+
+def less(first: Value, second: Value) -> Value:
+    """By how much the second is lower."""
+    return lambda store, text: _with(first(store, text), second(store, text), lambda a, b: a - b)
+
+
+def share(first: Value, second: Value) -> Value:
+    """The first in per cent of the second."""
+    return lambda store, text: _with(first(store, text), second(store, text), lambda a, b: 100 * a / b if b else None)
+
+
+def _with(a: float | None, b: float | None, of: Callable[[float, float], float | None]) -> float | None:
+    return None if a is None or b is None else of(a, b)
+
+
+def _quirk() -> list[Claim]:
+    hmm, viterbi, dual = (
+        both(quirk.PAPER, job, f"{prefix}{{}} AER")
+        for job, prefix in (("HMM", ""), ("quirk2013", "viterbi "), ("quirk2013", "dual "))
+    )
+    printed = {name: mean(values) for name, values in quirk.PRINTED.items()}
+    plain, fertile, exact = printed["HMM"], printed["FHMM Viterbi"], printed["FHMM dual decomposition"]
+    return [
+        Claim("fertility lowers AER by (Viterbi)", plain - fertile, less(hmm, viterbi)),
+        Claim("dual decomposition lowers it further by", fertile - exact, less(viterbi, dual)),
+        Claim(
+            "sentences converged after 40 iterations, per cent",
+            quirk.PRINTED_CONVERGED,
+            both(quirk.PAPER, "quirk2013", "{} converged share"),
+        ),
+        Claim("AER of our own recipe, exact, is lower than dual decomposition's by", None, less(dual, _our_quirk)),
+    ]
+
+
+def _our_quirk(store: Store, text: Text) -> float | None:
+    return both(quirk.PAPER, "ours", "{} AER")(store, text)
+
+
+def _graca() -> list[Claim]:
+    paper, one, alike = graca.PAPER, graca.PRINTED_ONE_TO_ONE, graca.PRINTED_SYMMETRY
+    claims = []
+    for system in ("hmm", "graca2010-bijective"):
+        title = f"one-to-one links of `{system}`, per cent"
+        claims.append(Claim(title, one[system], number(paper, system, "forward one-to-one")))
+    for system in ("hmm", "graca2010-symmetric"):
+        claims.append(Claim(f"symmetry of `{system}`, per cent", alike[system], number(paper, system, "symmetry")))
+    for system in ("graca2010-bijective", "graca2010-symmetric"):
+        gain = less(number(paper, system, "forward area"), number(paper, "hmm", "forward area"))
+        claims.append(Claim(f"`{system}` has more area under its curve than the HMM by", None, gain))
+        gain = less(number(paper, system, "forward rare P"), number(paper, "hmm", "forward rare P"))
+        claims.append(Claim(f"`{system}` gains precision on rare words", None, gain))
+    for value, printed in graca.PRINTED_AREA.items():
+        title = f"area under the curve with precision {value}, symmetric"
+        claims.append(Claim(title, printed, number(paper, f"precision {value}", "as printed")))
+    return claims
+
+
+def _zhao() -> list[Claim]:
+    def aer(system: str) -> Value:
+        return both(zhao.PAPER, system, "{} AER")
+
+    def printed(system: str) -> float:
+        return mean(way[2] for way in zhao.PRINTED[system])
+
+    claims = [Claim("IBM1F lowers IBM1's AER by", printed("IBM1") - printed("IBM1F"), less(aer("IBM1"), aer("IBM1F")))]
+    for system in ("HMMF-1", "HMMF-5", "HMMF-30"):
+        title = f"{system} lowers the HMM's AER by"
+        claims.append(Claim(title, printed("HMM") - printed(system), less(aer("HMM"), aer(system))))
+    claims.append(Claim("HMMF-5, online, lowers it by", None, less(aer("HMM"), aer("HMMF-5, online"))))
+    claims.append(Claim("our own HMM with fertility lowers it by", None, less(aer("HMM"), aer("our HMMF"))))
+    title = "HMMF-30's AER is higher than IBM Model 4's by"
+    claims.append(Claim(title, printed("HMMF-30") - printed("IBM4"), less(aer("HMMF-30"), aer("IBM4"))))
+    seconds = number(zhao.PAPER, "HMMF-1", "CPU s"), number(zhao.PAPER, "HMM", "CPU s")
+    claims.append(
+        Claim("CPU time of HMMF-1 in per cent of the HMM's (the paper: less than a fifth)", 20.0, share(*seconds))
+    )
+    return claims
+
+
+def _mermer() -> list[Claim]:
+    claims = []
+    for name, title in (("dictionary", "size of the dictionary"), ("over 7", "words with more than 7 links")):
+        ours = [both(mermer.PAPER, system, f"{{}} {name}") for system in ("GS-80", "EM-80")]
+        gibbs, em = (sum(mermer.PRINTED[name][system]) for system in ("GS-80", "EM-80"))
+        claims.append(Claim(f"{title}: GS-80 in per cent of EM-80", 100 * gibbs / em, share(*ours)))
+    aer = {system: both(mermer.PAPER, system, "{} AER") for system in ("EM-80", "GS-80", "ours (`ibm1-bayes`)")}
+    claims.append(Claim("GS-80 lowers EM-80's AER by", None, less(aer["EM-80"], aer["GS-80"])))
+    claims.append(Claim("our own recipe lowers it by", None, less(aer["EM-80"], aer["ours (`ibm1-bayes`)"])))
+    return claims
+
+
+def _chang() -> list[Claim]:
+    claims = []
+    for method, title in (
+        ("relaxation from 0", "relaxation alone"),
+        ("relaxation", "relaxation alone from our own start"),
+        ("chang2014", "relaxation with constraints put back"),
+        ("dual-decomposition", "dual decomposition"),
+        ("exact", "our own method"),
+    ):
+        printed = chang.PRINTED_1[method][-1][1] if method in chang.PRINTED_1 else None
+        claims.append(
+            Claim(f"certified by {title}, per cent", printed, number(chang.PAPER, "certificates", f"{method} all cert"))
+        )
+
+    def aer(system: str) -> Value:
+        return number(chang.PAPER, "accuracy", f"{system} AER")
+
+    printed_aer = {system: values[2] for system, values in chang.PRINTED_2.items()}
+    for system in ("DIR union", "DIR intersection", "DIR grow-diag", "D&M grow-diag", "D&M intersection"):
+        title = f"CONS has a lower AER than {system} by"
+        claims.append(Claim(title, printed_aer[system] - printed_aer["CONS"], less(aer(system), aer("CONS"))))
+    return claims
+
+
+CLAIMS = {"Quirk 2013": _quirk, "Graça et al. 2010": _graca, "Zhao and Gildea 2010": _zhao}
+CLAIMS |= {"Mermer and Saraçlar 2011": _mermer, "Chang et al. 2014": _chang}
+
+
+def tables(store: Store) -> list[Table]:
+    """Of papers that have a cell, on the texts that they have one of."""
+    made = []
+    for paper, claims in CLAIMS.items():
+        texts = store.texts(paper)
+        rows = [[claim.title, *(claim.value(store, text) for text in texts), claim.printed] for claim in claims()]
+        if texts:
+            made.append(Table(paper, ["claim", *(f"{name}:{size}" for name, size in texts), "paper"], rows, 1))
+    return made

@@ -1,0 +1,78 @@
+"""Some pairs of a bitext as a bitext, and several bitexts as one: words are numbered as if read that way."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+import numpy as np
+
+from dovetail.bitext.corpus import Bitext, Side, Text
+from dovetail.bitext.vocabulary import Vocabulary
+
+
+def picked(bitext: Bitext, numbers: np.ndarray) -> Bitext:
+    """These pairs alone, with vocabularies of their own; the text comes along where it was kept."""
+    source, target = (_picked(side, numbers) for side in (bitext.source, bitext.target))
+    return Bitext(source, target, bitext.options)
+
+
+def joined(parts: Sequence[Bitext]) -> Bitext:
+    """Bitexts, read with the same options, one after the other: what reading them at once would have given."""
+    source = _joined([part.source for part in parts])
+    target = _joined([part.target for part in parts])
+    bitext = Bitext(source, target, parts[0].options, parts[0].first)
+    if any(part.rest is not None for part in parts):
+        bitext.rest = [rest for part in parts for rest in part.rest or [""] * len(part)]
+    return bitext
+
+
+def _picked(side: Side, numbers: np.ndarray) -> Side:
+    start, length = side.offsets[numbers], side.lengths[numbers]
+    offsets = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
+    ids = side.ids[np.repeat(start - offsets[:-1], length) + np.arange(offsets[-1])]
+    used, first, ids, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
+    order = np.argsort(first)  # words are numbered by first appearance
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    words = [side.vocabulary[number] for number in used[order].tolist()]
+    text = None if side.text is None else Chosen(side.text, numbers)
+    return Side(rank[ids.reshape(-1)], offsets, Vocabulary(words, counts[order]), text)
+
+
+def _joined(sides: Sequence[Side]) -> Side:
+    known: dict[str, int] = {}
+    ids = [
+        np.fromiter((known.setdefault(word, len(known)) for word in side.vocabulary), np.int32)[side.ids]
+        for side in sides
+    ]
+    all_ids = np.concatenate(ids)
+    offsets = np.concatenate([[0], np.cumsum(np.concatenate([side.lengths for side in sides]), dtype=np.int64)])
+    texts = [side.text for side in sides if side.text is not None]
+    text = Chained(texts, [len(side.offsets) - 1 for side in sides]) if len(texts) == len(sides) else None
+    return Side(all_ids, offsets, Vocabulary(known, np.bincount(all_ids, minlength=len(known))), text)
+
+
+class Chosen:
+    """Some sentences of a text."""
+
+    def __init__(self, text: Text, numbers: np.ndarray) -> None:
+        self._text, self._numbers = text, numbers
+
+    def __getitem__(self, n: int) -> tuple[str, list[tuple[int, int]]]:
+        return self._text[int(self._numbers[n])]
+
+
+class Chained:
+    """The sentences of one text after those of another."""
+
+    def __init__(self, texts: Sequence[Text], lengths: Sequence[int]) -> None:
+        self._texts = texts
+        self._starts = [0, *np.cumsum(lengths).tolist()]
+
+    def __getitem__(self, n: int) -> tuple[str, list[tuple[int, int]]]:
+        n += self._starts[-1] if n < 0 else 0
+        which = bisect_right(self._starts, n) - 1
+        if not 0 <= which < len(self._texts):
+            raise IndexError(n)
+        return self._texts[which][n - self._starts[which]]

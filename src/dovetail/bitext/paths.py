@@ -1,0 +1,68 @@
+"""Which files a name stands for: one, those that match a pattern, or some in a store behind an address such as s3://."""
+
+from __future__ import annotations
+
+import glob
+import os
+from typing import Any
+
+from dovetail.errors import InputError
+
+StrPath = str | os.PathLike[str]
+
+
+def is_remote(path: StrPath) -> bool:
+    """Whether this is an address for fsspec, not a file here."""
+    return "://" in os.fspath(path)
+
+
+def file_system(path: StrPath) -> tuple[Any, str]:
+    """fsspec's file system of an address, and the name of the file there."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise InputError(
+            "files behind an address need fsspec, which is not installed",
+            path=path,
+            remedy="python -m pip install 'dovetail-align[remote]', and s3fs or gcsfs for s3:// or gs://.",
+        ) from error
+    try:
+        system, name = url_to_fs(os.fspath(path))
+    except (ImportError, ValueError) as error:  # a protocol that needs a package, or that nobody knows
+        raise InputError(f"could not be opened ({error})", path=path, remedy="Check the address.") from error
+    return system, name
+
+
+def is_pattern(path: StrPath) -> bool:
+    """Whether the name stands for whatever files match it: it has one of * ? [ and is no file's own."""
+    name = os.fspath(path)
+    return glob.has_magic(name) and (is_remote(path) or not os.path.lexists(name))
+
+
+def files_of(path: StrPath) -> list[StrPath]:
+    """The files that a name stands for, sorted; itself if it is no pattern, InputError if nothing matches."""
+    if not is_pattern(path):
+        return [path]
+    if is_remote(path):
+        system, name = file_system(path)
+        found = [system.unstrip_protocol(match) for match in system.glob(name)]
+    else:
+        found = glob.glob(os.fspath(path))
+    if not found:
+        raise InputError("no file matches", path=path, remedy="Check the pattern.")
+    return sorted(found)
+
+
+def files_of_sides(source: StrPath, target: StrPath | None) -> list[tuple[StrPath, StrPath | None]]:
+    """The files of a bitext: the n-th of the source's with the n-th of the target's, as their names are sorted."""
+    sources = files_of(source)
+    if target is None:
+        return [(path, None) for path in sources]
+    targets = files_of(target)
+    if len(sources) != len(targets):
+        raise InputError(
+            f"stands for {len(sources):,} files, but {os.fspath(target)} for {len(targets):,}",
+            path=source,
+            remedy="Each file needs its counterpart; they are matched in the order of their names.",
+        )
+    return list(zip(sources, targets, strict=True))

@@ -1,0 +1,203 @@
+"""A text that stays in its files: it is read part by part, as often as needed, and never all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
+from dovetail.bitext.joining import joined, picked
+from dovetail.bitext.normalise import Normaliser
+from dovetail.bitext.readers import Pair, read_pairs
+from dovetail.bitext.stream import lines_in_step, stream_bitext
+from dovetail.bitext.tokenize import tokenizer_pair
+from dovetail.bitext.windows import cut
+
+HELD_AT_ONCE = 1 << 13  # pairs that are cut into words together
+
+
+def pair_cells(bitext: Bitext) -> np.ndarray:
+    """Cells of each pair, int64: of its windows, if it is a long one."""
+    pieces = cut(bitext.source.offsets, bitext.target.offsets)
+    cells = pieces.source_length.astype(np.int64) * pieces.target_length
+    return np.bincount(pieces.pair, cells, len(bitext)).astype(np.int64)
+
+
+class Held(NamedTuple):
+    """Every `step`-th pair of a text from its first on, where the text has `pairs` of them and about `cells` cells."""
+
+    bitext: Bitext
+    step: int
+    pairs: int
+    cells: int
+
+    @classmethod
+    def of(cls, bitext: Bitext) -> Held:
+        """All of a text."""
+        return cls(bitext, 1, len(bitext), int(pair_cells(bitext).sum()))
+
+
+def hold(bitext: Bitext, most: int) -> Held:
+    """Every n-th pair, n the least power of two that keeps the cells that are held within `most`."""
+    cells, step = pair_cells(bitext), 1
+    while cells[::step].sum() > most and step < len(bitext):
+        step *= 2
+    if step == 1:
+        return Held(bitext, 1, len(bitext), int(cells.sum()))
+    numbers = np.arange(0, len(bitext), step)
+    return Held(picked(bitext, numbers), step, len(bitext), int(cells[::step].sum()) * step)
+
+
+@dataclass(frozen=True)
+class TextSource:
+    """Files of a bitext, named and read as `read_bitext` does; `reading` are its options.
+
+    What can be read but once, standard input or another pipe, must be put in a file first.
+    """
+
+    source: str | PathLike[str]
+    target: str | PathLike[str] | None = None
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    def read(self, keep_text: bool = True) -> Bitext:
+        """All of it."""
+        return read_bitext(self.source, self.target, keep_text=keep_text, **self.reading)
+
+    def parts(self, first: int = 0, keep_text: bool = True) -> Iterator[Bitext]:
+        """All pairs from number `first` on, part by part."""
+        return stream_bitext(self.source, self.target, keep_text=keep_text, skip=first, **self.reading)
+
+    def part(self, first: int, last: int) -> Bitext:
+        """Pairs first..last - 1, or as many of them as there are."""
+        found: list[Bitext] = []
+        wanted = last - first
+        for part in self.parts(first, keep_text=False):
+            found.append(part.part(0, min(wanted, len(part))))
+            wanted -= len(found[-1])
+            if not wanted:
+                break
+        return joined(found) if found else Bitext.from_pairs([], options=self.options)
+
+    @property
+    def options(self) -> TextOptions:
+        reading = self.reading
+        return TextOptions(
+            reading.get("tokenizer", "whitespace"), Normaliser(reading.get("lower", False), reading.get("form"))
+        )
+
+    def held(self, most: int | None, keep_text: bool = False) -> Held:
+        """What `hold` makes of the text (all of it without `most`), without ever having more in memory.
+
+        Only what is held is cut into words.
+        """
+        if most is None:
+            return Held.of(self.read(keep_text))
+        holding = _Holding(self.options, most, keep_text)
+        for block in self._blocks():
+            holding.add(block)
+        return holding.held()
+
+    def _blocks(self) -> Iterator[_Lines | _Pairs]:
+        reading = {name: value for name, value in self.reading.items() if name not in ("lower", "form", "tokenizer")}
+        lines = reading.get("format") in (None, "lines") and self.options.tokenizer == "whitespace"
+        if self.target is not None and lines:
+            errors = reading.get("encoding_errors", "strict")
+            yield from (_Lines(*block) for block in lines_in_step(self.source, self.target, errors))
+            return
+        pairs = read_pairs(self.source, self.target, **reading)
+        while block := list(islice(pairs, HELD_AT_ONCE)):
+            yield _Pairs(block)
+
+
+class _Holding:
+    """Every `step`-th pair of what has come so far, cut into words some thousands at a time."""
+
+    def __init__(self, options: TextOptions, most: int, keep_text: bool) -> None:
+        tokenizer_pair(options.tokenizer)
+        self._options, self._most, self._keep_text = options, most, keep_text
+        self._step, self._pairs, self._cells = 1, 0, 0
+        self._parts: list[Bitext] = []
+        self._waiting: list[_Lines | _Pairs] = []
+
+    def add(self, block: _Lines | _Pairs) -> None:
+        """The next pairs of the text."""
+        chosen = block.every(-self._pairs % self._step, self._step)
+        self._pairs += len(block)
+        if len(chosen):
+            self._waiting.append(chosen)
+        if sum(map(len, self._waiting)) >= HELD_AT_ONCE:
+            self._cut()
+
+    def _cut(self) -> None:
+        if self._waiting:
+            self._parts.append(type(self._waiting[0]).bitext(self._waiting, self._options, self._keep_text))
+            self._cells += int(pair_cells(self._parts[-1]).sum())
+            self._waiting = []
+        while self._cells > self._most and self._step < self._pairs:
+            thinned = joined(self._parts)
+            self._parts = [picked(thinned, np.arange(0, len(thinned), 2))]
+            self._step *= 2
+            self._cells = int(pair_cells(self._parts[0]).sum())
+
+    def held(self) -> Held:
+        """What is left at the end of the text."""
+        self._cut()
+        nothing = Bitext.from_pairs([], options=self._options, keep_text=self._keep_text)
+        bitext = joined(self._parts) if self._parts else nothing
+        return Held(bitext, self._step, self._pairs, self._cells * self._step)
+
+
+class _Lines:
+    """Consecutive pairs as whole lines of two files."""
+
+    def __init__(self, source: bytes, target: bytes) -> None:
+        self._sides = source, target
+        self._lines = source.count(b"\n") + (not source.endswith(b"\n"))
+
+    def __len__(self) -> int:
+        return self._lines
+
+    def every(self, first: int, step: int) -> _Lines:
+        if (first, step) == (0, 1):
+            return self
+        chosen = _Lines(*(_every(side, first, step) for side in self._sides))
+        chosen._lines = len(range(first, self._lines, step))
+        return chosen
+
+    @staticmethod
+    def bitext(blocks: list[Any], options: TextOptions, keep_text: bool) -> Bitext:
+        lines = chain.from_iterable(enumerate(block._sides) for block in blocks)
+        return Bitext.from_lines(lines, options=options, keep_text=keep_text)
+
+
+def _every(lines: bytes, first: int, step: int) -> bytes:
+    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
+    starts = np.concatenate([[0], ends])
+    if lines.endswith(b"\n"):
+        starts = starts[:-1]
+    chosen = starts[first::step].tolist()
+    after = np.concatenate([starts[1:], [len(lines)]])[first::step].tolist()
+    return b"".join(lines[a:b] for a, b in zip(chosen, after, strict=True))
+
+
+class _Pairs:
+    """Consecutive pairs as strings."""
+
+    def __init__(self, pairs: list[Pair]) -> None:
+        self._pairs = pairs
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def every(self, first: int, step: int) -> _Pairs:
+        return _Pairs(self._pairs[first::step])
+
+    @staticmethod
+    def bitext(blocks: list[Any], options: TextOptions, keep_text: bool) -> Bitext:
+        pairs = chain.from_iterable(block._pairs for block in blocks)
+        return Bitext.from_pairs(pairs, options=options, keep_text=keep_text)

@@ -1,0 +1,30 @@
+"""Where a command's server listens, and by which names it may be called."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dovetail.errors import InputError
+
+
+def own_names(host: str) -> tuple[str, ...]:
+    """The names by which a server on this address may be called; none: any, for it can be reached from elsewhere."""
+    from dovetail.serve.app import LOOPBACK
+
+    return (*LOOPBACK, host) if host in LOOPBACK or host.startswith("127.") else ()
+
+
+@contextmanager
+def own_socket(host: str, port: int) -> Iterator[tuple[socket.socket, str]]:
+    """A socket that listens there, and the address to print."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listener = socket.create_server((host, port), family=family)
+    except (OSError, OverflowError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"cannot listen on {host}, port {port}: {reason}", remedy="Choose another --port.") from error
+    shown = f"[{host}]" if ":" in host else host
+    with listener:
+        yield listener, f"http://{shown}:{listener.getsockname()[1]}/"

@@ -1,0 +1,248 @@
+"""Texts of any size through `dovetail align`: work folders, budgets of memory, pipes, many files to many files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import killing
+import many_texts
+from dovetail import Bitext, InputError
+from dovetail.bitext.corpus import TextOptions
+from dovetail.bitext.source import TextSource
+from dovetail.large import memory
+from dovetail.large.memory import facts_of, required_memory
+from dovetail.large.work import WorkFolder, put, work_folder
+from dovetail.recipes import find_recipe
+from dovetail.training.drawing import lesson
+
+LARGE = killing.LARGE
+FAST = "--recipe", "fast", *LARGE
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """x.en, x.fr; the same cut into part-1.*, part-2.*; and x.tsv."""
+    folder = tmp_path_factory.mktemp("large")
+    killing.write_text(folder)
+    lines = [(folder / f"x.{suffix}").read_text("utf-8").splitlines(keepends=True) for suffix in ("en", "fr")]
+    for suffix, side in zip(("en", "fr"), lines, strict=True):
+        (folder / f"part-1.{suffix}").write_text("".join(side[:150]), "utf-8")
+        (folder / f"part-2.{suffix}").write_text("".join(side[150:]), "utf-8")
+    pairs = (f"{a.rstrip()}\t{b}" for a, b in zip(*lines, strict=True))
+    (folder / "x.tsv").write_text("".join(pairs), "utf-8")
+    return folder
+
+
+def run(folder, *arguments, stdin=b"", **settings):
+    command = [sys.executable, "-m", "dovetail", "align", *map(str, arguments)]
+    return subprocess.run(command, input=stdin, capture_output=True, cwd=folder, timeout=300, **settings)
+
+
+def links(folder, *arguments, **settings):
+    done = run(folder, *arguments, **settings)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def expected(texts):
+    return links(texts, "x.en", "x.fr", *FAST)
+
+
+def test_the_links_do_not_depend_on_how_the_text_came(texts, expected, tmp_path):
+    assert expected.count(b"\n") == 400
+    assert links(texts, "part-*.en", "part-*.fr", *FAST, "--threads", 1) == expected
+    tsv = (texts / "x.tsv").read_bytes()
+    assert links(texts, "-", *FAST, "--memory", "2G", "--save", tmp_path / "model", stdin=tsv) == expected
+    assert links(texts, "x.tsv", "--load", tmp_path / "model", "--work", tmp_path / "work") == expected
+
+
+def test_two_pipes_are_put_by(texts, expected):
+    process = "cat x.en > a & cat x.fr > b & exec $PYTHON -m dovetail align a b --recipe fast $LARGE"
+    names = [texts / "a", texts / "b"]
+    for name in names:
+        os.mkfifo(name)
+    settings = {"PYTHON": sys.executable, "LARGE": " ".join(LARGE)}
+    done = subprocess.run(
+        ["sh", "-c", process], cwd=texts, env={**os.environ, **settings}, capture_output=True, timeout=300
+    )
+    for name in names:
+        name.unlink()
+    assert done.stdout == expected, done.stderr
+
+
+def test_bad_text_in_a_pipe_is_told_of_as_standard_input(texts):
+    done = run(texts, "-", *FAST, stdin=b"a\tb\nc\n")
+    assert done.returncode == 2
+    assert b"standard input, line 2: no tab between source and target" in done.stderr
+
+
+def test_what_is_learned_with_serves_a_large_text_too(texts, tmp_path):
+    lengths = [len(line.split()) for line in (texts / "x.en").read_text("utf-8").splitlines()]
+    gold = (" ".join(f"{n}-{n}" for n in range(length)) for length in lengths[100:150])
+    (tmp_path / "gold").write_text("".join(f"{line}\n" for line in gold), "utf-8")
+    (tmp_path / "dictionary.tsv").write_text("w1\tW1\nw2\tW2\n", "utf-8")
+    chosen = "--development-gold", tmp_path / "gold", "--development-start", 100
+    done = run(texts, "x.en", "x.fr", *FAST, *chosen, "--dictionary", tmp_path / "dictionary.tsv")
+    assert done.returncode == 0, done.stderr
+    assert b"development gold chose" in done.stderr
+    late = run(texts, "x.en", "x.fr", *FAST, *chosen[:3], 380)
+    assert late.returncode == 2
+    assert b"but the bitext has 400" in late.stderr
+    favoured = run(texts, "-", *FAST, "--favour", "precision", stdin=(texts / "x.tsv").read_bytes())
+    assert favoured.returncode == 0
+    assert b"favours precision" in favoured.stderr
+
+
+@pytest.fixture(scope="module")
+def undisturbed(texts):
+    done = subprocess.run(killing.command("-o", "whole"), cwd=texts, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    return (texts / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("moment", [2, 9, 16, 25])
+def test_a_run_killed_while_it_keeps_something_goes_on_to_the_same_bytes(texts, tmp_path, moment, undisturbed):
+    """Killed at the n-th fsync or rename, then soon after it went on."""
+    place = ["-o", str(tmp_path / "links"), "--work", str(tmp_path / "work")]
+    for at in (moment, 2):
+        killed = subprocess.run(
+            killing.command(*place), cwd=texts, capture_output=True, env={**os.environ, "KILL_AT": str(at)}
+        )
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+        assert not (tmp_path / "links").exists()
+    done = subprocess.run(killing.command(*place), cwd=texts, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "links").read_bytes() == undisturbed
+
+
+def test_an_interruption_says_how_to_go_on(texts, tmp_path):
+    command = killing.command("-o", str(tmp_path / "links"), "--work", str(tmp_path / "work"))
+    process = subprocess.Popen(
+        command, cwd=texts, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+    )
+    while not (tmp_path / "work" / "command.json").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 130
+    assert b"the same command goes on where it was" in process.stderr.read()
+    assert not (tmp_path / "links").exists()
+
+
+def test_a_work_folder_belongs_to_one_command_and_one_run(texts, tmp_path):
+    work = tmp_path / "work"
+    links(texts, "x.en", "x.fr", *FAST, "--work", work)
+    for other, what in ((["--seed", "7"], b"seed"), (["--format", "jsonl"], b"format"), (["--lower"], b"reading")):
+        done = run(texts, "x.en", "x.fr", *FAST, "--work", work, *other)
+        assert done.returncode == 2
+        assert b"holds the work of another command (different: " + what in done.stderr
+    with work_folder(str(work)):
+        done = run(texts, "x.en", "x.fr", *FAST, "--work", work)
+    assert done.returncode == 2
+    assert b"another run works in this folder" in done.stderr
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="no folder to work in"), work_folder(str(tmp_path / "file")):
+        pass
+
+
+def test_a_journal_that_was_cut_short_counts_as_far_as_it_is_whole(tmp_path):
+    folder = WorkFolder(tmp_path)
+    journal = folder.links(["links"])
+    journal.handles[0].write("one\n")
+    journal.finished({"pairs": 1})
+    journal.handles[0].write("two\n")
+    journal.close()
+    with open(tmp_path / "journal", "ab") as handle:
+        handle.write(b'{"pairs": 2, "si')
+    again = folder.links(["links"])
+    assert again.state == {"pairs": 1, "sizes": [4]}
+    assert (tmp_path / "links").read_text() == "one\n"
+    again.handles[0].write("zwei\n")
+    again.finished({"pairs": 2})
+    again.close()
+    assert folder.links(["links"]).state == {"pairs": 2, "sizes": [9]}
+
+
+def test_a_file_that_is_put_is_whole_or_what_it_was(tmp_path, monkeypatch):
+    put(tmp_path / "x", b"old")
+    monkeypatch.setattr(os, "replace", lambda *_: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        put(tmp_path / "x", b"new")
+    assert (tmp_path / "x").read_bytes() == b"old"
+
+
+def test_many_files_get_a_file_of_links_each_and_finished_ones_are_left(texts, expected, tmp_path):
+    out = f"{tmp_path}/*.links.gz"
+    done = run(texts, "part-*.en", "part-*.fr", *FAST, "-o", out)
+    assert b"2 files, 400 pairs" in done.stderr
+    text = [subprocess.run(["gzip", "-dc", tmp_path / f"{n}.links.gz"], capture_output=True).stdout for n in (1, 2)]
+    assert text[0].count(b"\n") == 150
+    assert b"".join(text) == expected
+    (tmp_path / "2.links.gz").unlink()
+    before = (tmp_path / "1.links.gz").stat().st_mtime_ns
+    assert b"250 pairs" in run(texts, "part-*.en", "part-*.fr", *FAST, "-o", out).stderr
+    assert (tmp_path / "1.links.gz").stat().st_mtime_ns == before
+    assert run(texts, "x.en", "x.fr", "-o", out).returncode == 2
+
+
+def test_a_budget_that_is_too_small_is_refused_at_once_with_one_that_would_do(texts):
+    refused = run(texts, "x.en", "x.fr", "--memory", "50M")
+    assert refused.returncode == 2
+    assert refused.stderr.count(b"\n") == 1
+    enough = refused.stderr.split(b"--memory ")[1].split()[0].decode()
+    assert run(texts, "x.en", "x.fr", "--memory", enough).returncode == 0
+
+
+def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
+    recipe = find_recipe("hmm")
+    bitext = Bitext.from_pairs([(["a"] * 9, ["b"] * 9)] * 9, options=TextOptions())
+    learned = lesson(bitext, recipe.options)
+    needed = required_memory(recipe, facts_of(learned))
+    monkeypatch.setattr(memory, "free_memory", lambda: 2 * needed)
+    memory.check_budget(recipe, learned, None)
+    monkeypatch.setattr(memory, "free_memory", lambda: 2 * needed - 2)
+    with pytest.raises(InputError, match="half of what is free is"):
+        memory.check_budget(recipe, learned, None)
+    memory.check_budget(recipe, learned, needed)
+    assert memory.free_memory() > 0
+
+
+def test_the_estimate_of_a_sampled_text_does_not_grow_with_it(texts):
+    recipe = find_recipe("fast").with_options({"sample": 2000, "whole_cells": 5000, "largest_sample": 3000})
+    few = required_memory(recipe, facts_of(lesson(TextSource(texts / "x.en", texts / "x.fr"), recipe.options)))
+    (texts / "long.en").write_text(8 * (texts / "x.en").read_text("utf-8"), "utf-8")
+    (texts / "long.fr").write_text(8 * (texts / "x.fr").read_text("utf-8"), "utf-8")
+    many = required_memory(recipe, facts_of(lesson(TextSource(texts / "long.en", texts / "long.fr"), recipe.options)))
+    assert many == pytest.approx(few, rel=0.01)
+
+
+@pytest.mark.parametrize("way", ["small", "large", "streamed", "kept"])
+def test_other_columns_pass_through(texts, expected, tmp_path, way):
+    """Input: a name, the source, a score, the target, and on some lines a note."""
+    rows = [line.split("\t") for line in (texts / "x.tsv").read_text("utf-8").splitlines()]
+    notes = ["\tgood" if n % 9 == 0 else "" for n in range(len(rows))]
+    lines = (f"id{n}\t{a}\t0.{n}\t{b}{notes[n]}\n" for n, (a, b) in enumerate(rows))
+    (tmp_path / "wide.tsv").write_text("".join(lines), "utf-8")
+    arguments = {
+        "small": ("--recipe", "fast"),
+        "large": FAST,
+        "streamed": ("--load", tmp_path / "model"),
+        "kept": (*FAST, "--work", tmp_path / "work"),
+    }[way]
+    if way == "streamed":
+        links(texts, "x.en", "x.fr", *FAST, "--save", tmp_path / "model")
+    plain = expected if way != "small" else links(texts, "x.en", "x.fr", "--recipe", "fast")
+    found = links(texts, tmp_path / "wide.tsv", "--columns", "2,4", *arguments).decode().splitlines()
+    before = [f"id{n}\t0.{n}{note}\t" for n, note in enumerate(notes)]
+    assert found == [first + line for first, line in zip(before, plain.decode().splitlines(), strict=True)]
+
+
+def test_many_small_texts_in_one_process_take_neither_more_memory_nor_long():
+    many_texts.check(100)
