@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import shard_of
-from dovetail.bitext.spelling import fold, stems
+from dovetail.bitext.spelling import fold, letters, letters_beside, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.kernels.lexicon.counted import without
@@ -97,9 +97,9 @@ def naive_common_subsequence(one, other):
 def common_subsequence(one, other):
     codes = [np.array([ord(letter) for letter in word], np.int32) for word in (one, other)]
     places = np.zeros(128, np.uint64)
-    spelling_kernels.mark_places(codes[0], places)
-    found = spelling_kernels.common_subsequence(places, len(one), codes[1])
-    spelling_kernels.unmark_places(codes[0], places)
+    spelling_kernels.mark_places(codes[0], 0, len(one), places)
+    found = spelling_kernels.common_subsequence(places, len(one), codes[1], 0, len(other))
+    spelling_kernels.unmark_places(codes[0], 0, len(one), places)
     assert not places.any()
     return found
 
@@ -184,7 +184,10 @@ def test_stems_are_found_in_another_vocabulary_by_their_letters(here, there):
         ours, theirs = stems(Vocabulary(here), level), stems(Vocabulary(others), level)
         names = {number: naive_stem(word, level) for word, number in zip(here, ours.numbers.tolist(), strict=True)}
         known = {naive_stem(word, level): number for word, number in zip(others, theirs.numbers.tolist(), strict=True)}
-        assert ours.numbers_in(theirs).tolist() == [known.get(names[number], -1) for number in range(len(ours))]
+        assert theirs.numbers_of(ours.keys).tolist() == [known.get(names[number], -1) for number in range(len(ours))]
+        beside = letters_beside(Vocabulary(here), Vocabulary(others), Vocabulary(here).numbers_in(Vocabulary(others)))
+        for found, wanted in zip(beside, letters(Vocabulary(here)), strict=True):
+            assert found.tolist() == wanted.tolist()
 
 
 def test_every_distance_lies_within_the_limits_of_its_bin():

@@ -17,7 +17,7 @@ from dovetail.bitext.shards import shard_of
 from dovetail.kernels.hmm.word_jumps import bin_counts
 from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live import chain as live_hmm
-from dovetail.kernels.live.records import TokenMoves
+from dovetail.kernels.live.records import TokenMoves, Values
 from dovetail.kernels.records import SOURCE_SIDE, Nulls
 from dovetail.models import joint as joint_module
 from dovetail.models.joint import JointHMM
@@ -387,6 +387,58 @@ def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_
     # Stems of the long text are spread out, those of the short one searched.
     assert found["short"]["0041y"] == pytest.approx(found["long"]["0041y"])
     assert (found["short"]["9999z"] < found["short"]["0041y"]).all()
+
+
+WORDS = st.lists(
+    st.sampled_from(["the", "tree", "trees", "treats", "12", ",", "arbre", "arbres", "l", "entre"]), max_size=7
+)
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=2, max_size=8), st.integers(1, 7), st.integers(0, 3))
+@settings(deadline=None, max_examples=40)
+def test_cells_looked_up_by_their_words_have_the_values_of_their_slots(pairs, known, seed):
+    old, new = Bitext.from_pairs(pairs[: max(1, len(pairs) - known)]), Bitext.from_pairs(pairs)
+    words = old.source.vocabulary, old.target.vocabulary
+    priors = FormPriors(tail_stems=0.0, middle_stems=0.0) if seed == 3 else FormPriors()
+    lexicon = CountedLexicon.empty(shard_of(old, POOL).slots, words, priors, POOL)
+    counts = np.random.default_rng(seed).uniform(-1, 2, len(lexicon.slots)).clip(0)
+    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
+    ranked, plain = (shard_of(new, POOL, ranked=ranked) for ranked in (True, False))
+    where = WordMap.between(new, *words)
+    by_slots, by_words = compact.transfer(ranked.slots, where, POOL), compact.for_words(where, POOL)
+    for one, other in zip(ranked, plain, strict=True):
+        wanted, found = ranked.workspace(), plain.workspace()
+        by_slots.gather(one, wanted, POOL)
+        by_words.gather(other, found, POOL)
+        assert found.forward.tolist() == wanted.forward.tolist()
+        assert found.reverse.tolist() == wanted.reverse.tolist()
+
+
+@pytest.mark.parametrize("options", [{}, {"largest_fertility": 0}, {"share": 0.0}])
+def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(options):
+    with as_file(files("dovetail") / "data") as folder:
+        bitext = dovetail.read_bitext(folder / "demo.en", folder / "demo.fr")
+    aligner = dovetail.Aligner(**options).fit(bitext.part(0, 150))
+    text = bitext.part(100, 250)
+    shard = aligner._lay_out(text)
+    model = aligner._transferred(text, shard)
+    work = shard.workspace()
+    for block in shard:
+        view = block.view(work)
+        model.lexicon.gather(block, view, POOL)
+        steps = view.copy()
+        scores = model.posteriors(block, view, POOL)
+        live, emissions = Live.select(block, steps, 0.3 * model.share, len(model.lexicon.slots), POOL)
+        values = Values(emissions.forward.copy(), emissions.reverse.copy())
+        assert scores.tolist() == model.infer(live, values, block, steps, POOL).tolist()
+        if model.fertility is not None:
+            live, (values, emissions) = live.narrowed(values, block, model.share, POOL, emissions)
+            model.settle(live, values, block, steps, POOL)
+            values = Values(emissions.forward * live.cells.to_forward, emissions.reverse * live.cells.to_reverse)
+            model.infer(live, values, block, steps, POOL)
+        live.fill(values, block, steps, POOL)
+        for found, wanted in zip(view, steps, strict=True):
+            assert found.tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("start", ["cold", "warm"])

@@ -47,6 +47,71 @@ def test_no_task_runs_in_the_main_thread(threads):
     assert len(set(found)) <= threads
 
 
+def test_within_a_task_work_is_done_in_turn_and_in_the_same_thread():
+    pool = Pool(2)
+
+    def outer(number):
+        return {threading.current_thread(), *pool.map(lambda _: threading.current_thread(), NUMBERS)}
+
+    assert all(len(threads) == 1 for threads in pool.map(outer, NUMBERS))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_parts_are_answered_in_order_and_few_are_held(threads):
+    taken, answered = [], 0
+
+    def parts():
+        for number in range(30):
+            taken.append(number)
+            yield number
+
+    def late(number):
+        time.sleep(0.001 * (number % 3))
+        return number * number
+
+    for answer in Pool(threads).stream(late, parts()):
+        assert answer == answered * answered
+        answered += 1
+        assert len(taken) <= answered + threads + 2
+    assert answered == 30
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_answer_does_not_wait_for_the_next_part(threads):
+    answered = threading.Event()
+
+    def parts():
+        yield 1
+        assert answered.wait(10)
+        yield 2
+
+    answers = Pool(threads).stream(lambda number: -number, parts())
+    assert next(answers) == -1
+    answered.set()
+    assert list(answers) == [-2]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_goes_wrong_with_parts_comes_behind_the_answers_before_it(threads):
+    def parts():
+        yield from range(5)
+        raise ValueError("no more")
+
+    found = []
+    with pytest.raises(ValueError, match="no more"):
+        found.extend(Pool(threads).stream(abs, parts()))
+    assert found == list(range(5))
+
+    def fails(number):
+        return 1 // (3 - number)
+
+    with pytest.raises(ZeroDivisionError):
+        list(Pool(threads).stream(fails, range(1000)))
+    few = Pool(threads).stream(abs, range(1000))
+    assert next(few) == 0
+    few.close()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_process_has_threads_of_its_own():
     pool = Pool(1)

@@ -40,7 +40,7 @@ from dovetail.models.fertility.expected import ExpectedLinks
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
 from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
-from dovetail.models.model import Model
+from dovetail.models.model import Model, Worked
 from dovetail.models.registry import models
 from dovetail.models.storage import FORMAT_VERSION, Saved, load_model, model_files, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
@@ -56,7 +56,7 @@ if TYPE_CHECKING:  # what few runs need is imported there: a start should not wa
     from dovetail.tuning import DevelopmentSet, Knobs
     from dovetail.uses.lexicon import Lexicon
 
-CHUNK_PAIRS = 1 << 16  # new text is laid out this many pairs at a time: bounded memory for a corpus of any size
+CHUNK_PAIRS = 1 << 14  # new text is laid out this many pairs at a time: bounded memory, and work for all threads
 
 
 class Aligner:
@@ -205,21 +205,23 @@ class Aligner:
         if self._fitted is not None and bitext is self._fitted[0] and self._fitted[1] is not None:
             shard = self._fitted[1]
             monitor.begin("align", 1, len(shard.pieces))
-            result = self._align(self._trained(), bitext, shard, monitor)
+            result = self._align(self._trained(), bitext, shard, monitor.worked)
         else:
             compact = self._compacted()
             monitor.begin("align", 1, len(cut(bitext.source.offsets, bitext.target.offsets)))
             words = self._words(bitext)
-
+            lexicon = compact.lexicon.for_words(words, self.engine.pool)
+            ready = lexicon is not None
+            model = compact.with_lexicon(lexicon).for_words(words) if ready else compact
+            worker = self if self.engine.local else self._sent()
+            align_part = partial(worker._align_part, model, words, ready)
             starts = range(0, len(bitext), CHUNK_PAIRS)
-            parts = (bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts)
-            if self.engine.local:
-                found = list(self.engine.map(partial(self._align_part, words, compact, monitor), parts))
-            else:
-                found = []
-                for one in self.engine.map(partial(self._sent()._align_part, words, compact, Monitor()), parts):
-                    found.append(one)
-                    monitor.worked(len(one))
+            parts = [bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts]
+            found = []
+            # A single part has all threads to itself.
+            for alignments, pieces in self.engine.map(align_part, parts) if len(parts) > 1 else map(align_part, parts):
+                monitor.worked(pieces)
+                found.append(alignments)
             result = Alignments.concatenate(found)
         result.text = bitext.text  # only to show the words in a notebook
         return result
@@ -462,8 +464,8 @@ class Aligner:
         """Where the model has the bitext's words, which may have been read without the model's normalising."""
         return WordMap.between(bitext, self.source_vocabulary, self.target_vocabulary, self.text_options.normaliser)
 
-    def _lay_out(self, bitext: Bitext) -> Shard:
-        return shard_of(bitext, self.engine.pool)
+    def _lay_out(self, bitext: Bitext, ranked: bool = True) -> Shard:
+        return shard_of(bitext, self.engine.pool, ranked=ranked)
 
     def _corpus(
         self, learned: Lesson, train: Training, work: str | PathLike[str] | None
@@ -504,9 +506,10 @@ class Aligner:
         if self.learned is None:
             return decodable
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
-        if self._facts is None or self._facts[0] is not source or self._facts[1] is not target:
-            self._facts = source, target, word_facts(self._words(bitext), self.learned.common)
-        return judging(decodable, self.learned, self._facts[2])
+        facts = self._facts  # parts of a text may be worked on side by side
+        if facts is None or facts[0] is not source or facts[1] is not target:
+            facts = self._facts = source, target, word_facts(self._words(bitext), self.learned.common)
+        return judging(decodable, self.learned, facts[2])
 
     def _undecided(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
         """The model as decoders see it, and a learned one stands on it: for this text, and with all views of it."""
@@ -537,13 +540,15 @@ class Aligner:
                 found[name] = other, cuts
         return found
 
-    def _align(self, model: Model, bitext: Bitext, shard: Shard, monitor: Monitor) -> Alignments:
+    def _align(self, model: Model, bitext: Bitext, shard: Shard, worked: Worked = lambda pieces: None) -> Alignments:
         decodable = self._decodable(model, bitext, shard)
-        return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, monitor.worked)
+        return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, worked)
 
-    def _align_part(self, words: WordMap, compact: Model, monitor: Monitor, part: Bitext) -> Alignments:
-        shard = self._lay_out(part)
-        return self._align(_transferred(compact, shard, words, self.engine), part, shard, monitor)
+    def _align_part(self, model: Model, words: WordMap, ready: bool, part: Bitext) -> tuple[Alignments, int]:
+        """A part of a text, whose words the model is `ready` for or has to be told where they are; and its pieces."""
+        shard = self._lay_out(part, ranked=not ready)
+        own = model if ready else _transferred(model, shard, words, self.engine)
+        return self._align(own, part, shard), len(shard.pieces)
 
     def _sent(self) -> Aligner:
         """As it is sent to other machines: without the text that it was fitted to, and its whole model."""

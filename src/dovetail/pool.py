@@ -1,16 +1,21 @@
-"""Threads within a shard.  Kernels hold no interpreter lock, so threads are enough to use every core."""
+"""Threads within a shard, and over parts of a text.  Kernels hold no interpreter lock: threads are enough for all cores."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from numbers import Integral
+from queue import SimpleQueue
+from threading import Semaphore, Thread, local
 from typing import Any, TypeVar
 
 from dovetail.errors import InputError
 
+P = TypeVar("P")
 T = TypeVar("T")
+
+_thread = local()  # `working`: this thread is one of a pool's
 
 
 class Pool:
@@ -34,16 +39,20 @@ class Pool:
     def executor(self) -> ThreadPoolExecutor:
         """Made in each process anew: a fork has none of its parent's threads."""
         if self._executor is None or self._process != os.getpid():
-            self._executor, self._process = ThreadPoolExecutor(self.threads, "dovetail"), os.getpid()
+            self._executor, self._process = ThreadPoolExecutor(self.threads, "dovetail", _begin), os.getpid()
         return self._executor
 
     def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]], *shared: Any) -> list[T]:
         """[function(*task, *shared) for task in tasks], in parallel.  The first exception stops the rest and is raised.
 
+        Within a task all threads have work: there, it is done in turn.
+
         Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
         midst of a kernel's return can bring the interpreter down.
         """
         work = [(*task, *shared) for task in tasks]
+        if getattr(_thread, "working", False):
+            return [function(*task) for task in work]
         if not work:
             return []
         if self.threads == 1:
@@ -55,6 +64,46 @@ class Pool:
             for future in futures:  # nothing left to cancel unless a task failed or the user interrupted
                 future.cancel()
         return [future.result() for future in futures]
+
+    def stream(self, function: Callable[[P], T], parts: Iterable[P]) -> Iterator[T]:
+        """function(part) for each part, in their order, as many at a time as there are threads.
+
+        Parts are taken in a thread of their own, so that an answer need not wait for the next part to come.  Who has one
+        thread only gets one thing done after the other.
+        """
+        if self.threads == 1:
+            yield from map(function, parts)
+            return
+        begun: SimpleQueue[Future[T] | None] = SimpleQueue()
+        room = Semaphore(self.threads + 1)  # one part more than is worked on: no thread waits for the reader of answers
+        stopped = False
+
+        def feed() -> None:
+            try:
+                for part in parts:
+                    room.acquire()
+                    if stopped:
+                        return
+                    begun.put(self.executor.submit(function, part))
+            except BaseException as problem:  # raised in the thread that can tell it, behind the answers before
+                begun.put(failed := Future())
+                failed.set_exception(problem)
+            finally:
+                begun.put(None)
+
+        Thread(target=feed, name="dovetail-parts", daemon=True).start()
+        future: Future[T] | None = None
+        try:
+            while (future := begun.get()) is not None:
+                answer = future.result()
+                room.release()
+                yield answer
+        finally:
+            stopped = True
+            while future is not None:  # only after an exception, or when nobody wants the rest
+                future.cancel()
+                room.release()
+                future = begun.get_nowait() if not begun.empty() else None
 
     def _in_turn(self, function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
         stopped = False
@@ -74,6 +123,10 @@ class Pool:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.threads})"
+
+
+def _begin() -> None:
+    _thread.working = True
 
 
 def usable_cores() -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.store import Store
 from dovetail.bitext.windows import Windows, cut
-from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
+from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
 from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
@@ -101,7 +101,8 @@ class Block:
 
     @property
     def cells(self) -> int:
-        return len(self.ranks.rank)
+        line = self.lines[-1]
+        return int(line[CELL] + line[LENGTH_I] * line[LENGTH_J])
 
     def view(self, work: Workspace) -> Workspace:
         """The part of a shard's workspace that this block needs."""
@@ -166,11 +167,11 @@ class Shard:
         return iter(self.blocks)
 
 
-def shard_of(bitext: Bitext, pool: Pool) -> Shard:
-    """A bitext, laid out."""
+def shard_of(bitext: Bitext, pool: Pool, *, ranked: bool = True) -> Shard:
+    """A bitext, laid out; `ranked` as of `lay_out`."""
     source, target = bitext.source, bitext.target
     sizes = len(source.vocabulary), len(target.vocabulary)
-    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool)
+    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, ranked=ranked)
 
 
 def lay_out(
@@ -183,11 +184,14 @@ def lay_out(
     pool: Pool,
     block_cells: int | None = None,
     longest: int = 0,
+    *,
+    ranked: bool = True,
 ) -> Shard:
     """Cut a packed bitext into pieces, give every co-occurring pair of types a slot and every cell its rank.
 
     Linear in the number of cells: rows are counting-sorted by source word, and each word numbers its partners.  `longest` is
-    that of a larger text, if this is a part of one.
+    that of a larger text, if this is a part of one.  A text that is not `ranked` has no slots: for a lexicon that looks
+    cells up by their words.
     """
     pieces = cut(source_offsets, target_offsets)
     piece_row = cumulative(pieces.source_length)
@@ -195,23 +199,12 @@ def lay_out(
     piece_cell = cumulative(pieces.source_length.astype(np.int64) * pieces.target_length)
     row_piece = np.repeat(np.arange(len(pieces), dtype=np.int32), pieces.source_length)
     words = source_ids[token_places(pieces.source_start, pieces.source_length)]
-
-    order, word_starts = kernels.sort_by_word(words, n_sources)
-    cells_of_word = np.diff(cumulative(pieces.target_length[row_piece[order]])[word_starts])
-    bound = np.minimum(cells_of_word, n_targets)
-    bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
-    rank = np.empty(piece_cell[-1], np.uint16)
-
     targets = pieces.target_start, pieces.target_length, target_ids
-    tokens = kernels.Tokens(order, word_starts, row_piece, piece_row, piece_cell, *targets)
-
-    def rank_words(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        return kernels.rank_cells(first, last, tokens, n_targets, int(bound[first:last].sum()), rank)
-
-    cuts = _equal_shares(cells_of_word + bound // 4, max(TASKS, int(bound.sum() >> 24)))
-    found = pool.map(rank_words, cuts)
-    row_start = cumulative(np.concatenate([lengths for _, lengths in found]) if found else np.zeros(n_sources))
-    target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
+    if ranked:
+        tokens = kernels.Tokens(*kernels.sort_by_word(words, n_sources), row_piece, piece_row, piece_cell, *targets)
+        slots, rank = _ranked(tokens, n_targets, pool)
+    else:
+        slots, rank = Slots(np.zeros(n_sources + 1, np.int64), np.empty(0, np.int32), n_targets), np.empty(0, np.uint16)
 
     longest = max(longest, longest_side(pieces))
     blocks = []
@@ -220,11 +213,28 @@ def lay_out(
         rows, cells = slice(piece_row[first], piece_row[last]), slice(piece_cell[first], piece_cell[last])
         before = [place[first:last] - place[first] for place in (piece_row, piece_column, piece_cell)]
         lines = np.stack([*before, *(values[first:last] for values in of_pieces)], axis=1).astype(np.int64)
-        block_pieces, ranks = Pieces(lines, source_ids, target_ids), Ranks(row_start, rank[cells])
+        block_pieces, ranks = Pieces(lines, source_ids, target_ids), Ranks(slots.row_start, rank[cells])
         columns = int(piece_column[last] - piece_column[first])
         of_rows = row_piece[rows] - np.int32(first), words[rows]
         blocks.append(_block((first, last), block_pieces, ranks, *of_rows, columns, longest))
-    return Shard(source_ids, target_ids, pieces, Slots(row_start, target, n_targets), blocks)
+    return Shard(source_ids, target_ids, pieces, slots, blocks)
+
+
+def _ranked(tokens: kernels.Tokens, n_targets: int, pool: Pool) -> tuple[Slots, np.ndarray]:
+    """Slots of the pairs of types that co-occur, and the rank of every cell."""
+    cells_of_word = np.diff(cumulative(tokens.target_length[tokens.row_piece[tokens.order]])[tokens.word_starts])
+    bound = np.minimum(cells_of_word, n_targets)
+    bound[cells_of_word > kernels.RANK_LIMIT] = n_targets
+    rank = np.empty(tokens.piece_cell[-1], np.uint16)
+
+    def rank_words(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        return kernels.rank_cells(first, last, tokens, n_targets, int(bound[first:last].sum()), rank)
+
+    cuts = _equal_shares(cells_of_word + bound // 4, max(TASKS, int(bound.sum() >> 24)))
+    found = pool.map(rank_words, cuts)
+    lengths = np.concatenate([lengths for _, lengths in found]) if found else np.zeros(len(cells_of_word))
+    target = np.concatenate([partners for partners, _ in found]) if found else np.empty(0, np.int32)
+    return Slots(cumulative(lengths), target, n_targets), rank
 
 
 def lay_out_pieces(

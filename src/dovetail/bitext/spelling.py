@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,15 +49,29 @@ def fold(word: str) -> str:
 
 def letters(vocabulary: Vocabulary) -> Letters:
     """The vocabulary's words, folded and packed."""
-    return vocabulary.derived("letters", _letters)
+    return vocabulary.derived("letters", _packed)
 
 
-def _folded(vocabulary: Vocabulary) -> list[str]:
-    return [fold(word) for word in vocabulary]
+def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarray) -> Letters:
+    """The same; words that have a number in a known vocabulary are taken from there, which is faster."""
+
+    def made(words: Vocabulary) -> Letters:
+        old, seen = letters(known), numbers >= 0
+        new = _packed([words[n] for n in np.flatnonzero(~seen)])
+        place = np.where(seen, numbers, len(known) + np.cumsum(~seen) - 1)  # among the known ones and the new ones
+        lengths = np.concatenate([np.diff(old.offsets), np.diff(new.offsets)])[place]
+        begin = np.concatenate([old.offsets[:-1], new.offsets[:-1] + old.offsets[-1]])[place]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        codes = np.concatenate([old.codes, new.codes])
+        letters_of_words = codes[np.repeat(begin - offsets[:-1], lengths) + np.arange(offsets[-1])]
+        flags = (np.concatenate(both)[place] for both in ((old.plain, new.plain), (old.unspaced, new.unspaced)))
+        return Letters(letters_of_words, offsets, *flags)
+
+    return vocabulary.derived("letters", made)
 
 
-def _letters(vocabulary: Vocabulary) -> Letters:
-    folded = [word[:LONGEST_WORD] for word in vocabulary.derived("folded", _folded)]
+def _packed(words: Iterable[str]) -> Letters:
+    folded = [fold(word)[:LONGEST_WORD] for word in words]
     offsets = np.cumsum([0, *map(len, folded)], dtype=np.int64)
     codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
     plain = _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit)
@@ -87,13 +102,18 @@ class Stems:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def numbers_in(self, other: Stems) -> np.ndarray:
-        """For each of these stems its number among the other's, -1 where it has none."""
-        if not len(other):
-            return np.full(len(self), -1, np.int32)
-        order = np.argsort(other.keys)
-        found = order[np.minimum(np.searchsorted(other.keys, self.keys, sorter=order), len(order) - 1)]
-        return np.where(other.keys[found] == self.keys, found, -1).astype(np.int32)
+    @cached_property
+    def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
+        order = np.argsort(self.keys)
+        return order, self.keys[order]
+
+    def numbers_of(self, keys: np.ndarray) -> np.ndarray:
+        """For each of these keys the number of its stem, -1 where there is none."""
+        if not len(self):
+            return np.full(len(keys), -1, np.int32)
+        order, known = self._in_order
+        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+        return np.where(known[place] == keys, order[place], -1).astype(np.int32)
 
 
 def stems(vocabulary: Vocabulary, level: int) -> Stems:
@@ -101,9 +121,15 @@ def stems(vocabulary: Vocabulary, level: int) -> Stems:
     return vocabulary.derived(f"stems {level}", lambda words: _stems(letters(words), level))
 
 
-def _stems(words: Letters, level: int) -> Stems:
+def stem_keys(words: Letters, level: int) -> np.ndarray:
+    """The key of each word's stem."""
     keys = np.empty(len(words.plain), np.uint64)
     kernels.stem_keys(words.codes, words.offsets, words.unspaced, level, keys)
+    return keys
+
+
+def _stems(words: Letters, level: int) -> Stems:
+    keys = stem_keys(words, level)
     different, first, number = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     place = np.empty(len(order), np.int32)

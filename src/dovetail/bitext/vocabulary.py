@@ -40,6 +40,7 @@ class Vocabulary:
             self._ids = {known: number for number, known in enumerate(self.words)}
         return self._ids.get(word, -1)
 
-    def numbers_in(self, other: Vocabulary, normalise: Callable[[str], str] = str) -> np.ndarray:
+    def numbers_in(self, other: Vocabulary, normalise: Callable[[str], str] | None = None) -> np.ndarray:
         """For each word here its number in `other`, whose words are normalised; -1 where `other` lacks it (int32)."""
-        return np.fromiter((other.id(normalise(word)) for word in self.words), np.int32, len(self.words))
+        words = self.words if normalise is None else map(normalise, self.words)
+        return np.fromiter(map(other.id, words), np.int32, len(self))

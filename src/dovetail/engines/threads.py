@@ -1,4 +1,4 @@
-"""Shards one after another on this machine, threads within each."""
+"""Shards one after another on this machine, threads within each; parts of a text side by side."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ class Threads(Engine):
         return total, kept
 
     def map(self, function: Callable[[A], B], parts: Iterable[A]) -> Iterator[B]:
-        return map(function, parts)
+        return self.pool.stream(function, parts)

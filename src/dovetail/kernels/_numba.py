@@ -24,6 +24,7 @@ from numba.core.datamodel import PrimitiveModel, register_default
 from numba.core.runtime import _nrt_python
 from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, typeof_impl
+from numba.np import arrayobj
 
 from dovetail.kernels import Kernel
 from dovetail.kernels._cache import CheckedFiles
@@ -32,6 +33,21 @@ from dovetail.kernels.compiled import compilation
 # Versions of numba whose inside is known to be what this module takes it to be; with any other, kernels are compiled and
 # loaded in numba's own, slower way.
 KNOWN_INSIDE = ((0, 68),)
+
+
+def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+    """An index as it stands: kernels count from the front, so that none of them has to be looked at for its sign.
+
+    numba would make four instructions of it, which is as much as most loops do.  Constants it may look at.
+    """
+    if isinstance(index, ir.Constant) or _OURS not in builder.function.name:
+        return _numbas_index(context, builder, kind, index, size)
+    return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
+
+
+_OURS = "8dovetail7kernels"  # as compiled functions' names have it
+if numba.version_info.short in KNOWN_INSIDE:
+    _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index
 
 
 class _Watch(event.Listener):

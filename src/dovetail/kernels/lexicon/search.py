@@ -12,11 +12,9 @@ def place_of(key, keys, first, last):
     numpy's searchsorted would bring half of numba's library into every start.
     """
     low = first
-    high = last
-    while low < high:
-        middle = (low + high) // 2
-        if keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
+    size = last - first
+    while size > 0:  # as many steps for any key, and no branch to guess wrong
+        half = (size + 1) >> 1
+        low += half if keys[low + half - 1] < key else 0
+        size -= half
     return low if low < last and keys[low] == key else -1

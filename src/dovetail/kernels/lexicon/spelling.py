@@ -15,16 +15,16 @@ COMPARED = 3  # words below this length, say little by their letters
 
 
 @leaf
-def mark_places(word, places):
-    """Bit k of places[letter] is set where word[k] is that letter."""
-    for k in range(len(word)):
-        places[word[k]] |= np.uint64(1) << np.uint64(k)
+def mark_places(codes, first, last, places):
+    """Bit k of places[letter] is set where the word codes[first:last] has that letter as its k-th."""
+    for k in range(first, last):
+        places[codes[k]] |= np.uint64(1) << np.uint64(k - first)
 
 
 @leaf
-def unmark_places(word, places):
-    for letter in word:
-        places[letter] = np.uint64(0)
+def unmark_places(codes, first, last, places):
+    for k in range(first, last):
+        places[codes[k]] = np.uint64(0)
 
 
 @leaf
@@ -37,19 +37,40 @@ def ones(bits):
 
 
 @leaf
-def common_subsequence(places, length, other):
-    """Length of the longest common subsequence of `other` and the word of up to 64 letters whose `places` are marked.
+def common_subsequence(places, length, codes, first, last):
+    """Length of the longest common subsequence of codes[first:last] and the word of up to 64 letters with these `places`.
 
     A row of the usual table in one machine word: bit k is 0 where the row grows at k (Hyyrö 2004, "Bit-parallel LCS-length
     computation revisited").
     """
     row = np.uint64(0xFFFFFFFFFFFFFFFF)
-    for letter in other:
-        matches = row & places[letter]
+    for k in range(first, last):
+        matches = row & places[codes[k]]
         row = (row + matches) | (row - matches)
     if length < 64:
         row |= np.uint64(0xFFFFFFFFFFFFFFFF) << np.uint64(length)
     return 64 - ones(row)
+
+
+@leaf
+def spelling_bin(source, e, targets, f, places):
+    """The bin of source word e, whose `places` are marked, and target word f; both sides are letters in small numbers."""
+    first, begin = source.offsets[e], targets.offsets[f]
+    length, end = source.offsets[e + 1] - first, targets.offsets[f + 1]
+    other = end - begin
+    same = length == other
+    if same:
+        for k in range(length):
+            if source.codes[first + k] != targets.codes[begin + k]:
+                same = False
+                break
+    if same:
+        if not source.plain[e]:
+            return IDENTICAL_OTHER
+        return IDENTICAL_SHORT if length < SHORT else IDENTICAL
+    if not source.plain[e] or not targets.plain[f] or min(length, other) < COMPARED:
+        return UNCOMPARED
+    return min(10 * common_subsequence(places, length, targets.codes, begin, end) // max(length, other), 9)
 
 
 @kernel
@@ -59,30 +80,10 @@ def compare_spellings(first, last, row_start, target, source, targets, n_codes, 
     """
     places = np.zeros(n_codes, np.uint64)
     for e in range(first, last):
-        one = source.codes[source.offsets[e] : source.offsets[e + 1]]
-        mark_places(one, places)
+        mark_places(source.codes, source.offsets[e], source.offsets[e + 1], places)
         for slot in range(row_start[e], row_start[e + 1]):
-            f = target[slot]
-            other = targets.codes[targets.offsets[f] : targets.offsets[f + 1]]
-            longer = max(len(one), len(other))
-            same = len(one) == len(other)
-            if same:
-                for k in range(longer):
-                    if one[k] != other[k]:
-                        same = False
-                        break
-            if same:
-                if not source.plain[e]:
-                    bins[slot] = IDENTICAL_OTHER
-                elif longer < SHORT:
-                    bins[slot] = IDENTICAL_SHORT
-                else:
-                    bins[slot] = IDENTICAL
-            elif not source.plain[e] or not targets.plain[f] or min(len(one), len(other)) < COMPARED:
-                bins[slot] = UNCOMPARED
-            else:
-                bins[slot] = min(10 * common_subsequence(places, len(one), other) // longer, 9)
-        unmark_places(one, places)
+            bins[slot] = spelling_bin(source, e, targets, target[slot], places)
+        unmark_places(source.codes, source.offsets[e], source.offsets[e + 1], places)
 
 
 @kernel

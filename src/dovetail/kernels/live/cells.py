@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import total_of
 from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.lexicon.slots import row_of, slot_of
@@ -41,35 +41,51 @@ def select(first, last, pieces, ranks, work, share, width):
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        enough[:J] = np.float32(0.0)
-        for i in range(I):
-            of_row = forward[cell + i * J : cell + (i + 1) * J]
-            for j in range(J):
-                enough[j] += of_row[j]
-        for j in range(J):
-            enough[j] *= share
+        enough_in_columns(line, forward, share, enough)
         for i in range(I):
             if used + J > room:
                 room = 2 * room + J
                 columns, slots = _grown(columns, room), _grown(slots, room)
                 of_forward, of_reverse = _grown(of_forward, room), _grown(of_reverse, room)
             row = row_of(ranks.row_start, source_ids[line[SOURCE] + i])
-            p = forward[cell : cell + J]
-            r = reverse[cell : cell + J]
-            enough_in_row = share * total_of(r)
             begin = used
-            for j in range(J):  # written always, kept if alive: no branch to guess wrong
-                columns[used] = j
-                used += (p[j] >= enough[j]) | (r[j] >= enough_in_row)
+            used = live_in_row(cell, J, forward, reverse, share, enough, used, columns, of_forward, of_reverse)
             for k in range(begin, used):
                 j = np.int64(columns[k])
                 slots[k] = slot_of(row, ranks.rank, cell + j, target_ids, line[TARGET] + j)
-                of_forward[k] = p[j]
-                of_reverse[k] = r[j]
             numbers[done] = used - begin
             done += 1
             cell += J
     return numbers, columns[:used].copy(), slots[:used].copy(), of_forward[:used].copy(), of_reverse[:used].copy()
+
+
+@leaf
+def enough_in_columns(line, forward, share, enough):
+    """enough[j] = what keeps a cell of column j alive."""
+    J, cell = line[LENGTH_J], line[CELL]
+    enough[:J] = np.float32(0.0)
+    for i in range(line[LENGTH_I]):
+        of_row = forward[cell + i * J : cell + (i + 1) * J]
+        for j in range(J):
+            enough[j] += of_row[j]
+    for j in range(J):
+        enough[j] *= share
+
+
+@leaf
+def live_in_row(cell, J, forward, reverse, share, enough, used, columns, of_forward, of_reverse):
+    """Put the live cells of a row behind the `used` ones that are listed; returns how many there are now."""
+    p = forward[cell : cell + J]
+    r = reverse[cell : cell + J]
+    enough_in_row = share * total_of(r)
+    begin = used
+    for j in range(J):  # written always, kept if alive: no branch to guess wrong
+        columns[used] = j
+        used += (p[j] >= enough[j]) | (r[j] >= enough_in_row)
+    for k in range(begin, used):
+        of_forward[k] = p[columns[k]]
+        of_reverse[k] = r[columns[k]]
+    return used
 
 
 @kernel
@@ -83,20 +99,25 @@ def narrow(first, last, lines, live, values, share, kept, numbers):
     enough = np.empty(longest, np.float32)
     share = np.float32(share)
     for piece in range(first, last):
-        line = lines[piece]
-        I, J, row = line[LENGTH_I], line[LENGTH_J], line[ROW]
-        enough[:J] = np.float32(0.0)
-        for k in range(start[row], start[row + I]):
-            enough[column[k]] += forward[k]
-        for j in range(J):
-            enough[j] *= share
-        for i in range(row, row + I):
-            enough_in_row = share * total_of(reverse[start[i] : start[i + 1]])
-            left = 0
-            for k in range(start[i], start[i + 1]):
-                kept[k] = (forward[k] >= enough[column[k]]) | (reverse[k] >= enough_in_row)
-                left += kept[k]
-            numbers[i] = left
+        keep_live(lines[piece], lines[piece, ROW], start, column, forward, reverse, share, enough, kept, numbers)
+
+
+@leaf
+def keep_live(line, row, start, column, forward, reverse, share, enough, kept, numbers):
+    """The choice for one piece, whose first row is `row` of the lists."""
+    I, J = line[LENGTH_I], line[LENGTH_J]
+    enough[:J] = np.float32(0.0)
+    for k in range(start[row], start[row + I]):
+        enough[column[k]] += forward[k]
+    for j in range(J):
+        enough[j] *= share
+    for i in range(row, row + I):
+        enough_in_row = share * total_of(reverse[start[i] : start[i + 1]])
+        left = 0
+        for k in range(start[i], start[i + 1]):
+            kept[k] = (forward[k] >= enough[column[k]]) | (reverse[k] >= enough_in_row)
+            left += kept[k]
+        numbers[i] = left
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import largest, total_of
 from dovetail.kernels.hmm.word_jumps import count_ends
-from dovetail.kernels.live.records import Chances, Expected, Past, Room, Sentence
+from dovetail.kernels.live.records import BothWays, Chances, Expected, Past, Room, Sentence
 from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
@@ -210,9 +210,7 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
     NULL's posteriors go to `work`.  With `counting`, `counts` get expected moves out of each token, first and last
     positions, and exposures.
     """
-    lines, source_ids, target_ids = pieces
-    start, column = live.start, live.column
-    forward, reverse = values
+    lines, start = pieces.lines, live.start
     longest, area = largest(first, last, lines)
     most = 0
     crowded = False
@@ -221,65 +219,81 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
         n = start[line[ROW] + line[LENGTH_I]] - start[line[ROW]]
         most = max(most, n)
         crowded |= n > CROWDED * min(line[LENGTH_I], line[LENGTH_J])
-    # Arrays of one type and shape are planes of one array: it compiles faster.
-    by_state, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
-    exits, first_link, last_link, start_mass = by_state[0], by_state[1], by_state[2], by_state[3]
-    beta, weight_by_state, leaving, first_moves, final = by_state[4], by_state[5], by_state[6], by_state[7], by_state[8]
-    numbers, masses = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
-    past = Past(places[0], numbers[0], numbers[1], masses[0], masses[1], numbers[2], places[1])
+    space = 3 * longest * longest + 2 * area if crowded else 0
+    of_tokens, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
+    of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
     of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
-    begin, order, state, in_order = places[2], of_cells[0], of_cells[1], cell_values[0]
-    room = Room(cell_values[1], of_cells[2], cell_values[2], start_mass, past)
-    space = np.empty(3 * longest * longest + 2 * area if crowded else 0, np.float32)
+    room = BothWays(of_tokens, places, of_past, past_values, of_cells, cell_values, np.empty(space, np.float32))
     for piece in range(first, last):
         line = lines[piece]
-        low = start[line[ROW]]
-        high = start[line[ROW] + line[LENGTH_I]]
-        n = high - low
-        for direction in range(2):
-            if direction == 0:
-                S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
-                words, first_word, own, tokens = source_ids, line[SOURCE], jumps.forward, counts.rows
-                emission = in_order[:n]
-                of_null = work.null_forward[line[COLUMN] : line[COLUMN] + T]
-                for t in range(T):
-                    of_null[t] = nulls.forward[target_ids[line[TARGET] + t]]
-                by_column(line[ROW], S, T, start, column, begin, order, state)
-                for m in range(n):
-                    in_order[m] = forward[low + order[m]]
-            else:
-                S, T, token = line[LENGTH_J], line[LENGTH_I], line[COLUMN]
-                words, first_word, own, tokens = target_ids, line[TARGET], jumps.reverse, counts.columns
-                emission = reverse[low:high]
-                of_null = work.null_reverse[line[ROW] : line[ROW] + T]
-                for t in range(T):
-                    of_null[t] = nulls.reverse[source_ids[line[SOURCE] + t]]
-                for t in range(T + 1):
-                    begin[t] = start[line[ROW] + t] - low
-                for k in range(n):
-                    state[k] = column[low + k]
-            moves = tokens.by_bin[token : token + S] if counting else tokens.by_bin
-            exit_chances(words, first_word, S, own, jumps.bins, exits)
-            start_exit = end_chances(S, jumps.ends[direction, 0], False, first_link)
-            end_exit = end_chances(S, jumps.ends[direction, 1], True, last_link)
-            sentence = Sentence(T, S, begin, state, emission, of_null)
-            chances = Chances(words, first_word, own.weights, exits, first_link, last_link, jumps.bins.of)
-            expected = Expected(moves, leaving, first_moves, final)
-            if n > CROWDED * T:
-                log_likelihood[piece, direction] = rows(
-                    sentence, chances, jumps.null, space, start_mass, beta, weight_by_state, expected, counting
-                )
-            else:
-                log_likelihood[piece, direction] = chain(
-                    sentence, chances, jumps.null, jumps.negligible, room, expected, counting
-                )
-            if direction == 0:
-                for m in range(n):
-                    forward[low + order[m]] = in_order[m]
-            if counting:
-                for s in range(S):
-                    tokens.exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
-                count_ends(first_moves[:S], final, last_link, start_exit, end_exit, counts.ends[direction])
+        cells = line[ROW], pieces, start, live.column
+        both_ways(line, *cells, nulls, values, work, log_likelihood[piece], jumps, counts, counting, room)
+
+
+@leaf
+def both_ways(line, row, pieces, start, column, nulls, values, work, log_likelihood, jumps, counts, counting, room):
+    """`expect` for one piece, whose first row is `row` of the lists of live cells."""
+    source_ids, target_ids = pieces.source_ids, pieces.target_ids
+    forward, reverse = values
+    of_tokens, places, of_past, past_values, of_cells, cell_values, space = room
+    exits, first_link, last_link, start_mass = of_tokens[0], of_tokens[1], of_tokens[2], of_tokens[3]
+    beta, weight_by_state, leaving, first_moves, final = (
+        of_tokens[4],
+        of_tokens[5],
+        of_tokens[6],
+        of_tokens[7],
+        of_tokens[8],
+    )
+    past = Past(places[0], of_past[0], of_past[1], past_values[0], past_values[1], of_past[2], places[1])
+    begin, order, state, in_order = places[2], of_cells[0], of_cells[1], cell_values[0]
+    of_chain = Room(cell_values[1], of_cells[2], cell_values[2], start_mass, past)
+    low = start[row]
+    high = start[row + line[LENGTH_I]]
+    n = high - low
+    for direction in range(2):
+        if direction == 0:
+            S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
+            words, first_word, own, tokens = source_ids, line[SOURCE], jumps.forward, counts.rows
+            emission = in_order[:n]
+            of_null = work.null_forward[line[COLUMN] : line[COLUMN] + T]
+            for t in range(T):
+                of_null[t] = nulls.forward[target_ids[line[TARGET] + t]]
+            by_column(row, S, T, start, column, begin, order, state)
+            for m in range(n):
+                in_order[m] = forward[low + order[m]]
+        else:
+            S, T, token = line[LENGTH_J], line[LENGTH_I], line[COLUMN]
+            words, first_word, own, tokens = target_ids, line[TARGET], jumps.reverse, counts.columns
+            emission = reverse[low:high]
+            of_null = work.null_reverse[line[ROW] : line[ROW] + T]
+            for t in range(T):
+                of_null[t] = nulls.reverse[source_ids[line[SOURCE] + t]]
+            for t in range(T + 1):
+                begin[t] = start[row + t] - low
+            for k in range(n):
+                state[k] = column[low + k]
+        moves = tokens.by_bin[token : token + S] if counting else tokens.by_bin
+        exit_chances(words, first_word, S, own, jumps.bins, exits)
+        start_exit = end_chances(S, jumps.ends[direction, 0], False, first_link)
+        end_exit = end_chances(S, jumps.ends[direction, 1], True, last_link)
+        sentence = Sentence(T, S, begin, state, emission, of_null)
+        chances = Chances(words, first_word, own.weights, exits, first_link, last_link, jumps.bins.of)
+        expected = Expected(moves, leaving, first_moves, final)
+        if n > CROWDED * T:
+            log_likelihood[direction] = rows(
+                sentence, chances, jumps.null, space, start_mass, beta, weight_by_state, expected, counting
+            )
+        else:
+            log_likelihood[direction] = chain(
+                sentence, chances, jumps.null, jumps.negligible, of_chain, expected, counting
+            )
+        if direction == 0:
+            for m in range(n):
+                forward[low + order[m]] = in_order[m]
+        if counting:
+            for s in range(S):
+                tokens.exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
+            count_ends(first_moves[:S], final, last_link, start_exit, end_exit, counts.ends[direction])
 
 
 @leaf

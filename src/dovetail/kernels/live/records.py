@@ -131,3 +131,15 @@ class Room(NamedTuple):
     weight: np.ndarray  # float32 (live cells,)
     start_mass: np.ndarray  # float32 (T,)
     past: Past
+
+
+class BothWays(NamedTuple):
+    """Scratch space for both directions of one piece; arrays of one type and shape are planes of one."""
+
+    of_tokens: np.ndarray  # float32 (9, longest side)
+    places: np.ndarray  # int64 (3, longest side + 1)
+    of_past: np.ndarray  # int64 (3, cells)
+    past_values: np.ndarray  # float32 (2, cells)
+    of_cells: np.ndarray  # int64 (3, live cells)
+    cell_values: np.ndarray  # float32 (3, live cells)
+    space: np.ndarray  # float32: what `rows` needs, if some piece is crowded

@@ -14,8 +14,11 @@ from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TA
 
 
 class MessageRoom(NamedTuple):
-    """Scratch space for the messages of one word."""
+    """Scratch space for the messages of one piece, word by word."""
 
+    begin: np.ndarray  # int64 (longest side + 1,)
+    order: np.ndarray  # int64 (live cells,)
+    state: np.ndarray  # int64 (live cells,)
     posteriors: np.ndarray  # float32 (live cells,)
     messages: np.ndarray  # float32 (live cells,)
     chances: np.ndarray  # float64 (live cells,)
@@ -30,7 +33,7 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
     Counts up to `keep` are not worth remembering.
     Empty fertility tables mean no messages; beliefs.rows and .columns get each token's posterior over fertilities.
     """
-    lines, source_ids, target_ids = pieces
+    lines = pieces.lines
     start, column, count = live.start, live.column, live.count
     forward, reverse = values
     null_forward, null_reverse = work.null_forward, work.null_reverse
@@ -43,8 +46,8 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
         most = max(most, start[line[ROW] + line[LENGTH_I]] - start[line[ROW]])
     begin, numbers = np.empty(longest + 1, np.int64), np.empty((2, most), np.int64)
     of_cells = np.empty((2, most), np.float32)
-    order, state = numbers[0], numbers[1]
-    room = MessageRoom(of_cells[0], of_cells[1], np.empty(most), np.empty(beliefs.source.shape[1]))
+    others = np.empty(beliefs.source.shape[1])
+    room = MessageRoom(begin, numbers[0], numbers[1], of_cells[0], of_cells[1], np.empty(most), others)
     for piece in range(first, last):
         line = lines[piece]
         I, J, row, left = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
@@ -64,18 +67,24 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
         for j in range(J):
             null_forward[left + j] = max(null_forward[left + j], np.float32(0.0))
         if talking:
-            low, high = start[row], start[row + I]
-            by_column(row, I, J, start, column, begin, order, state)
-            words, belief = target_ids[line[TARGET] : line[TARGET] + J], beliefs.columns[left : left + J]
-            message = live.to_reverse[low:high]
-            speak_to_all(begin, order, reverse[low:high], message, beliefs.target, words, belief, room)
-            for i in range(I + 1):
-                begin[i] = start[row + i] - low
-            for k in range(high - low):
-                order[k] = k
-            words, belief = source_ids[line[SOURCE] : line[SOURCE] + I], beliefs.rows[row : row + I]
-            message = live.to_forward[low:high]
-            speak_to_all(begin, order, forward[low:high], message, beliefs.source, words, belief, room)
+            talk(line, row, left, pieces, start, column, values, live.to_forward, live.to_reverse, beliefs, room)
+
+
+@leaf
+def talk(line, row, left, pieces, start, column, values, to_forward, to_reverse, beliefs, room):
+    """Messages of all words of a piece, whose first row and column are `row` of the lists and `left` of the beliefs."""
+    I, J = line[LENGTH_I], line[LENGTH_J]
+    begin, order = room.begin, room.order
+    low, high = start[row], start[row + I]
+    by_column(row, I, J, start, column, begin, order, room.state)
+    words, belief = pieces.target_ids[line[TARGET] : line[TARGET] + J], beliefs.columns[left : left + J]
+    speak_to_all(begin, order, values.reverse[low:high], to_reverse[low:high], beliefs.target, words, belief, room)
+    for i in range(I + 1):
+        begin[i] = start[row + i] - low
+    for k in range(high - low):
+        order[k] = k
+    words, belief = pieces.source_ids[line[SOURCE] : line[SOURCE] + I], beliefs.rows[row : row + I]
+    speak_to_all(begin, order, values.forward[low:high], to_forward[low:high], beliefs.source, words, belief, room)
 
 
 @leaf
@@ -84,7 +93,7 @@ def speak_to_all(begin, order, posterior, message, fertility, words, belief, roo
 
     Word w's cells are order[begin[w]:begin[w + 1]]; those that are not notable are lumped together.
     """
-    posteriors, messages, chances, others = room
+    posteriors, messages, chances, others = room.posteriors, room.messages, room.chances, room.others
     for w in range(len(words)):
         n = 0
         lump = 0.0

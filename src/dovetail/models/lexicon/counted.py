@@ -21,6 +21,7 @@ from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
+from dovetail.kernels.lexicon import lookup
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.kernels.lexicon.stems import LEVELS
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
@@ -29,7 +30,7 @@ from dovetail.kernels.live.records import Values
 from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
-from dovetail.models.lexicon.spelling import SpellingPrior, add_by_word, compare_spellings, sums_by_word
+from dovetail.models.lexicon.spelling import SpellingPrior, add_by_word, compare_spellings, spelled, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
 from dovetail.models.lexicon.table import add_with_nulls
 from dovetail.models.lexicon.words import WordMap, picked
@@ -94,6 +95,7 @@ class CountedLexicon(Lexicon):
     priors: tuple[Prior, ...] = ()
     pseudo_counts: np.ndarray = field(default_factory=lambda: np.empty(0, np.float32))  # (slots,), or no priors
     words: WordMap | None = None  # of a lexicon that was transferred: where its words were in the old one
+    known: lookup.Known | None = None  # of one that was transferred without slots: what cells are looked up in
 
     def __post_init__(self) -> None:
         self._found: np.ndarray | None = None
@@ -208,6 +210,43 @@ class CountedLexicon(Lexicon):
         pool.map(live_kernels.gather, rows, block.row_piece, block.pieces, live.cells, self.scoring, values)
         return values
 
+    def gather(self, block: Block, work: Workspace, pool: Pool) -> None:
+        if self.known is None:
+            super().gather(block, work, pool)
+            return
+        rows, (known, *others) = [(order,) for order in block.word_tasks], self._looking_up
+        pool.map(lookup.gather, rows, block.row_piece, block.pieces, known, *others, work)
+
+    @cached_property
+    def _looking_up(self) -> tuple[Any, ...]:
+        """What the kernel that looks cells up is told."""
+        assert self.words is not None
+        stems = []
+        for side, words in enumerate((self.words.source, self.words.target)):
+            numbers, before = np.empty((len(words), len(self.levels)), np.int32), 0
+            for column, level in enumerate(self.levels):
+                numbers[:, column] = level.stems[side].numbers + before
+                before += len(level.stems[side])
+            stems.append(numbers)
+        told = lookup.Words(self.words.source, self.words.target, *stems, *self.tables)
+        return self.known, told, *spelled(*self.vocabularies), self.spelling.counts
+
+    @cached_property
+    def _all_rows(self) -> lookup.Known:
+        """Of a compact lexicon: its rows, and those of all stem levels in one table, a row for unseen stems behind each."""
+        starts, partners, counts = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
+        pairs = stems = 0
+        for level in self.levels:
+            rows = level.groups.row_start
+            starts += [rows[1:] + pairs, rows[-1:] + pairs]
+            partners.append(level.groups.target + np.int32(stems))
+            counts.append(level.counts)
+            pairs, stems = pairs + len(level.counts), stems + level.groups.n_targets + 1
+        together = (np.concatenate(arrays) for arrays in (starts, partners, counts))
+        return lookup.Known(
+            self.slots.row_start, self.slots.target, self.counts, *together, self.slots.n_targets, stems
+        )
+
     def restricted(self, used: np.ndarray) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
         before = np.concatenate([[0], np.cumsum(used)])
@@ -321,6 +360,13 @@ class CountedLexicon(Lexicon):
             ),
             words=words,
         )
+
+    def for_words(self, words: WordMap, pool: Pool) -> CountedLexicon | None:
+        if self.priors:  # they judge slots
+            return None
+        sizes = len(words.source), len(words.target)
+        none = Slots(np.zeros(sizes[0] + 1, np.int64), np.empty(0, np.int32), sizes[1])
+        return replace(self.transfer(none, words, pool), known=self._all_rows)
 
     def arrays(self) -> dict[str, np.ndarray]:
         arrays = {

@@ -49,6 +49,10 @@ class Lexicon(ABC):
     def transfer(self: Self, slots: Slots, words: WordMap, pool: Pool) -> Self:
         """This (compact) lexicon for the slots of another text."""
 
+    def for_words(self: Self, words: WordMap, pool: Pool) -> Self | None:
+        """This (compact) lexicon for a text without slots, whose cells `gather` looks up; None if this kind cannot."""
+        return None
+
     @abstractmethod
     def arrays(self) -> dict[str, np.ndarray]:
         """Parameters of a compact lexicon by name, for saving."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dovetail.bitext.shards import Slots
-from dovetail.bitext.spelling import letters
+from dovetail.bitext.spelling import Letters, letters
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as counted_kernels
 from dovetail.kernels.lexicon import spelling as kernels
@@ -68,17 +68,24 @@ def add_by_word(values: np.ndarray, slots: Slots, source: np.ndarray, target: np
 def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, pool: Pool) -> np.ndarray:
     """The spelling bin of every slot."""
     bins = np.empty(len(slots), np.uint8)
+    both, n_codes = spelled(source, target)
+    rows = slots.row_start, slots.target
+    pool.map(kernels.compare_spellings, slots.runs(), *rows, *both, n_codes, bins)
+    return bins
+
+
+def spelled(source: Vocabulary, target: Vocabulary) -> tuple[tuple[Letters, Letters], int]:
+    """Both sides' letters in numbers that they share, and how many there are."""
     one, other = letters(source), letters(target)
     codes, n_codes = _numbered(one.codes, other.codes)
-    one, other = one._replace(codes=codes[0]), other._replace(codes=codes[1])
-    rows = slots.row_start, slots.target
-    pool.map(kernels.compare_spellings, slots.runs(), *rows, one, other, n_codes, bins)
-    return bins
+    return (one._replace(codes=codes[0]), other._replace(codes=codes[1])), n_codes
 
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
     """Letters by small numbers instead of code points, and how many there are."""
     present = np.zeros(max(one.max(initial=0), other.max(initial=0)) + 1, np.int32)
     present[one] = present[other] = 1
-    number = np.cumsum(present, dtype=np.int32) - 1
-    return (number[one], number[other]), int(present.sum())
+    n_codes = int(present.sum())
+    small = np.uint16 if n_codes < 1 << 16 else np.int32  # half the memory that kernels go through
+    number = (np.cumsum(present) - 1).astype(small)
+    return (number[one], number[other]), n_codes

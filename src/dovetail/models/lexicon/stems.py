@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from dovetail.bitext.shards import Slots, slot_runs
-from dovetail.bitext.spelling import Stems, stems
+from dovetail.bitext.spelling import Stems, letters_beside, stem_keys, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as counted_kernels
 from dovetail.kernels.lexicon import stems as kernels
@@ -115,11 +116,14 @@ class StemLevel:
     def transfer(self, words: WordMap) -> StemLevel:
         """This (compact) level for the words of another text; stems it never saw become one more, without counts."""
         known, totals, shares = [], [], []
-        for ours, total, before, after in zip(self.stems, self.totals, words.known, words.vocabularies, strict=True):
-            known.append(_known(stems(after, self.number), ours))
-            counts = picked(before.counts.astype(np.float64), after.numbers_in(before))
-            shares.append(_shares(known[-1].numbers, counts, np.append(_token_counts(ours, before), 0.0)))
-            totals.append(np.append(total, 0.0))
+        for side, (ours, before, after) in enumerate(zip(self.stems, words.known, words.vocabularies, strict=True)):
+            same = words.spelled_same[side]
+            keys = stem_keys(letters_beside(after, before, same), self.number)
+            known.append(_known(keys, ours, same))
+            counts = picked(before.counts, same).astype(np.float64)
+            tokens = before.derived(f"tokens of stems {self.number}", partial(_token_counts, ours))
+            shares.append(_shares(known[-1].numbers, counts, np.append(tokens, 0.0)))
+            totals.append(np.append(self.totals[side], 0.0))
         starts = self.groups.row_start
         return replace(
             self,
@@ -139,11 +143,15 @@ def _all_shares(level: int, vocabularies: tuple[Vocabulary, Vocabulary]) -> tupl
     )
 
 
-def _known(new: Stems, old: Stems) -> Stems:
-    """The new words' stems by their old numbers; those that have none are the last."""
-    numbers = new.numbers_in(old)
+def _known(keys: np.ndarray, old: Stems, same: np.ndarray) -> Stems:
+    """The stems of new words, which have these keys, by their old numbers; those that have none are the last.
+
+    `same` are the old numbers of words that are no news, -1 for the others.
+    """
+    numbers, new = picked(old.numbers, same), np.flatnonzero(same < 0)
+    numbers[new] = old.numbers_of(keys[new])
     numbers[numbers < 0] = len(old)
-    return Stems(numbers[new.numbers], np.append(old.keys, np.uint64(0)))
+    return Stems(numbers, np.append(old.keys, np.uint64(0)))
 
 
 def _token_counts(of: Stems, vocabulary: Vocabulary) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.vocabulary import Vocabulary
 
 
@@ -20,18 +21,30 @@ class WordMap:
     twin: np.ndarray
     vocabularies: tuple[Vocabulary, Vocabulary]  # of the new text
     known: tuple[Vocabulary, Vocabulary]  # of the model
+    as_they_are: bool = False  # nothing is normalised
+
+    @cached_property
+    def spelled_same(self) -> tuple[np.ndarray, np.ndarray]:
+        """Like `source` and `target`, but for words that the model has without any normalising."""
+        if self.as_they_are:
+            return self.source, self.target
+        source, target = (new.numbers_in(old) for new, old in zip(self.vocabularies, self.known, strict=True))
+        return source, target
 
     @classmethod
     def between(
-        cls, bitext: Bitext, source: Vocabulary, target: Vocabulary, normalise: Callable[[str], str] = str
+        cls, bitext: Bitext, source: Vocabulary, target: Vocabulary, normalise: Normaliser | None = None
     ) -> WordMap:
         """From the bitext's vocabularies to a model's, whose words are normalised."""
+        if normalise is not None and normalise.identity:
+            normalise = None
         return cls(
             bitext.source.vocabulary.numbers_in(source, normalise),
             bitext.target.vocabulary.numbers_in(target, normalise),
             bitext.source.vocabulary.numbers_in(bitext.target.vocabulary),
             (bitext.source.vocabulary, bitext.target.vocabulary),
             (source, target),
+            normalise is None,
         )
 
 
