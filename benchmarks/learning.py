@@ -6,7 +6,7 @@ Trains `default` once per set on the training pairs with dev and test text appen
 `--on dev`, for choosing, each draw is scored on the development pairs that it left; with `--on test`, for reporting, on the
 test set.  A set without development gold is learned from halves of its test set and scored on the others, and marked so.
 `--picked` adds pairs that `dovetail pick` chose from one half of the development pairs, scored on the other, beside random
-draws from the same half; `--without` leaves out one group of features at a time.
+draws from the same half, with the words that are to be looked at; `--without` leaves out one group of features at a time.
 """
 
 from __future__ import annotations
@@ -157,9 +157,14 @@ def picked(task: Task, model: Path, numbers: list[int], draws: int) -> list[list
     for pairs in numbers:
         chosen = np.zeros(size, bool)
         chosen[half[Aligner.load(model).pick(text, pairs)]] = True
-        random = [Outcome.of(model, teach, drawn(half, pairs, draw, size), scored) for draw in range(draws)]
-        rows.append([f"{task.name}, random", str(pairs), str(draws), *summary(random)])
-        rows.append([f"{task.name}, picked", str(pairs), "1", *summary([Outcome.of(model, teach, chosen, scored)])])
+        for name, masks in (
+            ("random", [drawn(half, pairs, draw, size) for draw in range(draws)]),
+            ("picked", [chosen]),
+        ):
+            # What annotators have to look at: a hundred short pairs are not the work of a hundred long ones.
+            words = np.mean([np.array(teach.bitext.lengths)[mask].sum() for mask in masks])
+            outcomes = [Outcome.of(model, teach, mask, scored) for mask in masks]
+            rows.append([f"{task.name}, {name}, {words:,.0f} words", str(pairs), str(len(masks)), *summary(outcomes)])
     return rows
 
 
