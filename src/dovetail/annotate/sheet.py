@@ -106,7 +106,7 @@ class Sheet:
         """Of the next open pairs the one whose links would teach the model most; without a model the next open one."""
         candidates = self.next_open(number, limits, finished, DOUBTFUL_AMONG if self.aligner else 1)
         if len(candidates) > 1 and number in candidates:
-            candidates.remove(number)  # it is one of them
+            candidates.remove(number)
         if self.aligner is None or len(candidates) < 2:
             return candidates[0] if candidates else None
         best = self.aligner.pick(Bitext.from_pairs([self.words(one) for one in candidates]), 1)

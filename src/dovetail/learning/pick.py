@@ -19,8 +19,9 @@ SPREAD = 2000  # pairs are chosen with regard to each other; nobody annotates mo
 def worth_annotating(candidates: Alignments, bitext: Bitext, number: int) -> list[int]:
     """Numbers (from 0) of the pairs whose gold would teach most, best first; of pairs that share a sentence one at most.
 
-    `candidates` are all cells above CANDIDATE with their probabilities.  Long, middling and short pairs take turns; each is
-    the one of its class with most still open (see `Open`).
+    `candidates` are all cells above CANDIDATE with their probabilities.  Long, middling and short pairs take turns, for long
+    ones alone teach more by the pair, but less by the word that somebody has to look at; each is the one of its class
+    with most still open (see `Open`).
     """
     lengths = np.stack([bitext.source.lengths, bitext.target.lengths])
     fit = (lengths.max(axis=0) <= LONGEST) & (lengths.min(axis=0) > 0)
