@@ -11,7 +11,7 @@ export function drawLinks(host, pair, name) {
   const box = element("div", { class: mixed ? "links mixed" : "links", role: "group", "aria-label": `Links of ${name}` }, lines[0], lines[1], canvas);
   host.append(box);
   place(box, lines, canvas, pair);
-  return { box, again: () => place(box, lines, canvas, pair) };
+  return { box, again: () => place(box, lines, canvas, pair), inColumns: () => box.classList.contains("columns") };
 }
 
 function line(words, side, pair, label) {

@@ -35,9 +35,9 @@ function labelsOf(pair) {
 }
 
 // The room in which a matrix can be read without scrolling.
-export function leastWidth(pair) {
+export function leastWidth(pair, cell = SMALLEST_CELL) {
   const { left, over } = labelsOf(pair);
-  return left + pair.target.length * SMALLEST_CELL + over;
+  return left + pair.target.length * cell + over;
 }
 
 // `host` scrolls where the matrix is larger than `room`; labels stay where they are.  `pair` as for drawLinks, with `gold`:

@@ -23,6 +23,7 @@ export function signPath(s) {
 }
 
 const PANEL = 430, MARGINS = 30; // pixels that a panel has at least, and those around what is in it
+const COLUMNS = 330, COMFORTABLE = 15; // what columns of words take beside a matrix, and the cells that it then has at least
 
 // `shown`: [{name, facts, pair, before}]; `reading` is the line that says what one points at.
 export function drawPanels(host, shown, reading) {
@@ -44,7 +45,11 @@ export function drawPanels(host, shown, reading) {
   // First all panels, then what is in them: words and cells are placed by the room that a panel has.
   const drawAll = () => {
     if (!host.clientWidth) return; // not shown at the moment
-    for (const entry of panels) drawMatrix(entry.frame, entry.body.clientWidth, entry.pair, entry.before, entry.name, (cell) => report(cell, entry));
+    for (const entry of panels) {
+      const room = entry.body.clientWidth, beside = room - COLUMNS;
+      const fits = entry.links.inColumns() && leastWidth(entry.pair, COMFORTABLE) <= beside;
+      drawMatrix(entry.frame, fits ? beside : room, entry.pair, entry.before, entry.name, (cell) => report(cell, entry));
+    }
     for (const entry of panels) entry.links.again(); // matrices may take room from the links
   };
   for (const entry of panels) {
