@@ -18,7 +18,7 @@ from measure import run
 from translation.tables import filter_table, spans
 
 LONGEST = 7  # words of a phrase, on both sides
-EVALUATIONS = 40  # sets of weights that the tuner tries
+EVALUATIONS = 20  # sets of weights that the tuner tries
 
 
 def python() -> tuple[Path, str]:
