@@ -15,6 +15,7 @@ from dovetail import aligner as aligner_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
 from dovetail.engines.ray import Ray, _connected
+from test_sharding import cut_into
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 LONG = "DOVETAIL_KILLS" in os.environ  # `make kills`
@@ -29,7 +30,7 @@ def demo():
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 4000)
+    cut_into(monkeypatch, 4000)
     monkeypatch.setattr(aligner_module, "CHUNK_PAIRS", 70)
 
 
@@ -103,7 +104,7 @@ def test_answers_come_in_the_order_of_their_parts():
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_text_of_one_shard_needs_no_worker(demo, monkeypatch):
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+    cut_into(monkeypatch, 1 << 40)
     crew = engine(1)
     crew.close()
     together = Aligner("ibm1", engine=crew).fit(demo)

@@ -35,6 +35,12 @@ MANY = [
 ]
 
 
+def cut_into(monkeypatch, cells: int) -> None:
+    """Let aligners cut texts into shards of so many cells."""
+    monkeypatch.setattr(aligner_module, "WHOLE_CELLS", cells)
+    monkeypatch.setattr(aligner_module, "SHARD_CELLS", cells)
+
+
 def of_numbers(pairs) -> Bitext:
     return Bitext.from_pairs([([f"s{e}" for e in source], [f"t{f}" for f in target]) for source, target in pairs])
 
@@ -140,7 +146,7 @@ def small_blocks(monkeypatch):
 @pytest.mark.usefixtures("small_blocks")
 def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkeypatch):
     one = learned(recipe, demo, tmp_path / "one", **options)
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+    cut_into(monkeypatch, 12_000)
     assert len(ManyShards(demo, POOL, Store(), 12_000)) > 2
     assert learned(recipe, demo, tmp_path / "many", **options) == one
 
@@ -149,9 +155,9 @@ def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkey
 def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch):
     dictionary = {("the", "la"): 0.3, ("house", "maison"): 1.0, ("and", "et"): 0.7}
     for recipe, options in (("hmm", {}), ("joint-best", SOME)):
-        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+        cut_into(monkeypatch, 1 << 40)
         one = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
-        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+        cut_into(monkeypatch, 12_000)
         many = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
         assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
 

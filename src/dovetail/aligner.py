@@ -19,7 +19,7 @@ from dovetail.alignments.align import Choice, align_shard, posterior_matrices
 from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
+from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards, cells_of
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.store import Folder
 from dovetail.bitext.vocabulary import Vocabulary
@@ -397,7 +397,7 @@ class Aligner:
     ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
         """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
         cells = cells_of(bitext)
-        if cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
+        if cells <= WHOLE_CELLS or not train.many_shards(self.recipe.options, cells):
             return [self._lay_out(bitext)], nullcontext()
         if work is not None:
             return ManyShards(bitext, self.engine.pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()

@@ -33,7 +33,8 @@ from dovetail.kernels.records import Pieces, Ranks
 from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
-SHARD_CELLS = 1 << 26  # about 150,000 pairs
+WHOLE_CELLS = 1 << 26  # a text of so many, some 100,000 pairs, is still one shard
+SHARD_CELLS = 1 << 25  # of a larger one's shards: the flagship needs some 15 bytes for each
 
 
 class StoredShards(Sequence[Shard]):
