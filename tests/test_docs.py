@@ -32,7 +32,7 @@ PAGES = sorted(
     + [page for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 )
 # A contract, and a module that tests/plugins has as it runs; a server that tests/test_client.py has; files of one's own.
-SKETCHES = {DOCS / "design.md", DOCS / "serve.md"}
+SKETCHES = {DOCS / "cluster.md", DOCS / "design.md", DOCS / "serve.md"}
 
 
 def name_of(page):

@@ -15,13 +15,13 @@ import pytest
 
 import same_bytes
 from dovetail import Aligner, InputError
-from dovetail import aligner as aligner_module
 from dovetail.bitext import shards
 from dovetail.bitext.shards import Slots
 from dovetail.bitext.store import Folder
 from dovetail.models.tree import kept, taken
 from dovetail.recipes import recipes
 from dovetail.training.train import trainings
+from test_sharding import cut_into
 
 SOME = {"sample": 4000}
 RESUMED = [("ibm1", {}), ("hmm", {}), ("hmm-agreement", {}), ("joint", {}), ("joint-best", SOME), ("joint", SOME)]
@@ -42,7 +42,7 @@ def demo():
 def cut(request, monkeypatch):
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
     if request.param == "many shards":
-        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 9000)
+        cut_into(monkeypatch, 9000)
 
 
 def bytes_of(aligner: Aligner, folder: Path) -> dict[str, bytes]:
@@ -86,7 +86,8 @@ KILLED_RUN = """
 import sys
 import dovetail.aligner, same_bytes
 from dovetail.bitext import shards
-shards.BLOCK_CELLS, dovetail.aligner.SHARD_CELLS = 4000, 9000
+shards.BLOCK_CELLS = 4000
+dovetail.aligner.WHOLE_CELLS = dovetail.aligner.SHARD_CELLS = 9000
 bitext = same_bytes.demo().part(0, 300)
 dovetail.Aligner("joint-best", seed=1, threads=2, sample=4000).fit(bitext, work=sys.argv[1]).save(sys.argv[2])
 """

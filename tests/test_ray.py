@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from dovetail import aligner as aligner_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
 from dovetail.engines.ray import Ray, _connected
+from test_cli import dovetail  # noqa: F401
+from test_sharding import cut_into
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 LONG = "DOVETAIL_KILLS" in os.environ  # `make kills`
@@ -29,7 +32,7 @@ def demo():
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 4000)
+    cut_into(monkeypatch, 4000)
     monkeypatch.setattr(aligner_module, "CHUNK_PAIRS", 70)
 
 
@@ -103,11 +106,24 @@ def test_answers_come_in_the_order_of_their_parts():
 @pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_text_of_one_shard_needs_no_worker(demo, monkeypatch):
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+    cut_into(monkeypatch, 1 << 40)
     crew = engine(1)
     crew.close()
     together = Aligner("ibm1", engine=crew).fit(demo)
     assert same_bytes.hashes(together.align(demo)) == same_bytes.hashes(Aligner("ibm1").fit(demo).align(demo))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_the_command_line_takes_an_engine(dovetail):  # noqa: F811
+    data = files("dovetail") / "data"
+    command = ["align", data / "demo.en", data / "demo.fr", "--recipe", "ibm1", "--quiet"]
+    alone, together, wrong = (
+        dovetail(*command, *more) for more in ([], ["--engine", "ray"], ["--address", "127.0.0.1:6379"])
+    )
+    assert (alone.status, together.status, wrong.status) == (0, 0, 2)
+    assert together.out == alone.out
+    assert "Choose the engine ray, too." in wrong.err
 
 
 def test_engines_go_by_name():

@@ -11,7 +11,7 @@ import naive
 import same_bytes
 from dovetail import Aligner, Bitext
 from dovetail import aligner as aligner_module
-from dovetail.bitext import shards
+from dovetail.bitext import sharding, shards
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.store import Folder, Store, release
@@ -33,6 +33,22 @@ MANY = [
     ("joint", {**SOME, "whole_cells": 10_000}),
     ("joint-fast", {**SOME, "spelling": False}),
 ]
+
+
+def cut_into(monkeypatch, cells: int) -> None:
+    """Let aligners cut texts into shards of so many cells."""
+    monkeypatch.setattr(aligner_module, "WHOLE_CELLS", cells)
+    monkeypatch.setattr(aligner_module, "SHARD_CELLS", cells)
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return same_bytes.demo().part(0, 400)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 5000)
 
 
 def of_numbers(pairs) -> Bitext:
@@ -89,6 +105,20 @@ def test_blocks_are_the_same_in_shards_of_any_size(pairs, shard_cells, block_cel
         np.testing.assert_array_equal(mine.lines[:, :3], theirs.lines[:, :3])
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_a_shard_with_too_long_rows_is_halved_until_it_has_none(demo, tmp_path, monkeypatch):
+    whole = shard_of(demo, POOL)
+    monkeypatch.setattr(sharding, "RANK_LIMIT", 300)
+    many = ManyShards(demo, POOL, Folder(tmp_path), 1 << 40)
+    assert len(many) > 1
+    for shard in many:
+        assert len(shard.blocks) == 1 or np.diff(shard.slots.row_start).max() <= 300
+    np.testing.assert_array_equal(many.slots.target, whole.slots.target)
+    assert sum(map(many.pieces_of, range(len(many)))) == len(whole.pieces)
+    again = ManyShards(demo, POOL, Folder(tmp_path), 1 << 40)  # finds them in the folder
+    assert [len(shard.pieces) for shard in again] == [len(shard.pieces) for shard in many]
+
+
 @given(pairs=bitexts)
 @settings(deadline=None, max_examples=20)
 def test_a_shard_comes_out_of_a_folder_as_it_went_in(pairs, tmp_path_factory):
@@ -119,11 +149,6 @@ def test_a_store_of_files_forgets_what_is_removed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def demo():
-    return same_bytes.demo().part(0, 400)
-
-
 def learned(recipe, bitext, folder, **options):
     """The files of a model, and the links of its text."""
     aligner = Aligner(recipe, seed=1, threads=2, **options).fit(bitext)
@@ -131,16 +156,11 @@ def learned(recipe, bitext, folder, **options):
     return {path.name: path.read_bytes() for path in folder.iterdir()}, same_bytes.hashes(aligner.align(bitext))
 
 
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(shards, "BLOCK_CELLS", 5000)
-
-
 @pytest.mark.parametrize(("recipe", "options"), MANY)
 @pytest.mark.usefixtures("small_blocks")
 def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkeypatch):
     one = learned(recipe, demo, tmp_path / "one", **options)
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+    cut_into(monkeypatch, 12_000)
     assert len(ManyShards(demo, POOL, Store(), 12_000)) > 2
     assert learned(recipe, demo, tmp_path / "many", **options) == one
 
@@ -149,9 +169,9 @@ def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkey
 def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch):
     dictionary = {("the", "la"): 0.3, ("house", "maison"): 1.0, ("and", "et"): 0.7}
     for recipe, options in (("hmm", {}), ("joint-best", SOME)):
-        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 1 << 40)
+        cut_into(monkeypatch, 1 << 40)
         one = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
-        monkeypatch.setattr(aligner_module, "SHARD_CELLS", 12_000)
+        cut_into(monkeypatch, 12_000)
         many = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
         assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
 

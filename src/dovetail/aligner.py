@@ -21,7 +21,7 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.alignments.views import Cells, cells_of, mixed
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.sharding import SHARD_CELLS, ManyShards
+from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder
@@ -472,7 +472,7 @@ class Aligner:
     ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
         """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
         bitext, cells = learned.bitext, learned.cells
-        if learned.sampled or cells <= SHARD_CELLS or not train.many_shards(self.recipe.options, cells):
+        if learned.sampled or cells <= WHOLE_CELLS or not train.many_shards(self.recipe.options, cells):
             return [self._lay_out(bitext)], nullcontext()
         if work is not None:
             return ManyShards(bitext, self.engine.pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()

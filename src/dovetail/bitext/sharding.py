@@ -29,11 +29,13 @@ from dovetail.bitext.shards import (
 )
 from dovetail.bitext.store import Store, release
 from dovetail.bitext.windows import Windows, cut
+from dovetail.kernels.lexicon.slots import RANK_LIMIT
 from dovetail.kernels.records import Pieces, Ranks
 from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
-SHARD_CELLS = 1 << 26  # about 150,000 pairs
+WHOLE_CELLS = 1 << 26  # a text of so many, some 100,000 pairs, is still one shard
+SHARD_CELLS = 1 << 25  # of a larger one's shards: the flagship needs some 15 bytes for each
 
 
 class StoredShards(Sequence[Shard]):
@@ -87,12 +89,31 @@ class ManyShards(StoredShards):
 
     @cached_property
     def slots(self) -> Slots:
-        """Lay out shard after shard, then give their slots numbers in the whole text."""
-        for number, (first, last) in enumerate(self._runs):
-            if _name(number) not in self.store:
+        """Lay out the shards that are not in the store yet, one by one, then give all slots numbers in the whole text."""
+        waiting, self._runs = self._runs[::-1], []
+        while waiting:
+            first, last = waiting.pop()
+            name = _name(len(self._runs))
+            if name in self.store:
+                _, end = self.store.get(name)["run"].tolist()
+            else:
                 shard = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
-                self.store.put(_name(number), packed(shard))
-        return unite([_name(number) for number in range(len(self))], self.n_targets, self.store, self._pool)
+                # A row that is too long for ranks has a slot for every word of the text, and the text may be large.
+                if len(shard.blocks) > 1 and np.diff(shard.slots.row_start).max(initial=0) > RANK_LIMIT:
+                    middle = first + shard.blocks[len(shard.blocks) // 2].first
+                    waiting += [(middle, last), (first, middle)]
+                    continue
+                end = last
+                self.store.put(name, {**packed(shard), "run": np.array([first, last])})
+            if end < last:  # it was halved when it was laid out
+                waiting.append((end, last))
+            self._runs.append((first, end))
+        self.number = len(self._runs)
+        return unite([_name(number) for number in range(self.number)], self.n_targets, self.store, self._pool)
+
+    def __len__(self) -> int:
+        _ = self.slots
+        return self.number
 
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
