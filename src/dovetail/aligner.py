@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import index
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -154,8 +154,13 @@ class Aligner:
         self, text: TextSource, *, first: int = 0, keep_text: bool = True
     ) -> Iterator[tuple[Bitext, Alignments]]:
         """Each part of a text in its files, from pair `first` on, with its alignments; memory does not grow."""
-        for part in text.parts(first, keep_text):
-            yield part, self.align(part)
+
+        def aligned(made: Callable[[], Bitext]) -> tuple[Bitext, Alignments]:
+            part = made()
+            return part, self.align(part)
+
+        self._compacted()  # once, not in every thread
+        return self.engine.map(aligned, text.uncut(first, keep_text))
 
     def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
