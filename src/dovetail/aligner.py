@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from functools import partial
@@ -196,8 +196,11 @@ class Aligner:
         self, text: TextSource, *, first: int = 0, keep_text: bool = True
     ) -> Iterator[tuple[Bitext, Alignments]]:
         """Each part of a text in its files, from pair `first` on, with its alignments; memory does not grow."""
-        for part in text.parts(first, keep_text):
-            yield part, self.align(part)
+        compact, worker = self._compacted(), self  # once, not in every thread
+        if not self.engine.local:
+            worker = self._sent()
+            worker.model = worker._compact = compact
+        return self.engine.map(partial(_aligned, worker), text.uncut(first, keep_text))
 
     def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
@@ -630,6 +633,11 @@ def _given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> 
     slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
     given = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
     return given | {f"prior {number}": prior for number, prior in enumerate(priors)}
+
+
+def _aligned(aligner: Aligner, made: Callable[[], Bitext]) -> tuple[Bitext, Alignments]:
+    part = made()
+    return part, aligner.align(part)
 
 
 def _choice(recipe: Recipe) -> Choice:

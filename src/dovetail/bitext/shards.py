@@ -21,6 +21,7 @@ from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
 BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
+UNRANKED_CELLS = 1 << 21  # the same of a text without slots, parts of which are worked on side by side
 SLOT_TASK = 1 << 21  # slots of one task
 TASKS = 16  # parts that a block is divided into, for any number of threads
 
@@ -171,7 +172,8 @@ def shard_of(bitext: Bitext, pool: Pool, *, ranked: bool = True) -> Shard:
     """A bitext, laid out; `ranked` as of `lay_out`."""
     source, target = bitext.source, bitext.target
     sizes = len(source.vocabulary), len(target.vocabulary)
-    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, ranked=ranked)
+    block_cells = BLOCK_CELLS if ranked else UNRANKED_CELLS
+    return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, block_cells, ranked=ranked)
 
 
 def lay_out(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from os import PathLike
@@ -14,7 +14,7 @@ from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
 from dovetail.bitext.joining import joined, picked
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import Pair, read_pairs
-from dovetail.bitext.stream import lines_in_step, stream_bitext
+from dovetail.bitext.stream import lines_in_step, stream_parts
 from dovetail.bitext.tokenize import tokenizer_pair
 from dovetail.bitext.windows import cut
 
@@ -70,7 +70,12 @@ class TextSource:
 
     def parts(self, first: int = 0, keep_text: bool = True) -> Iterator[Bitext]:
         """All pairs from number `first` on, part by part."""
-        return stream_bitext(self.source, self.target, keep_text=keep_text, skip=first, **self.reading)
+        return (made() for made in self.uncut(first, keep_text))
+
+    def uncut(self, first: int = 0, keep_text: bool = True) -> Iterator[Callable[[], Bitext]]:
+        """The same before it is cut into words: what is given for a part makes it, in the thread that wants it."""
+        reading = {name: value for name, value in self.reading.items() if name not in ("lower", "form", "tokenizer")}
+        return stream_parts(self.source, self.target, self.options, keep_text=keep_text, skip=first, **reading)
 
     def part(self, first: int, last: int) -> Bitext:
         """Pairs first..last - 1, or as many of them as there are."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, islice
 from os import PathLike
 from threading import Condition, Thread
@@ -41,23 +42,45 @@ def stream_bitext(
     The first `skip` pairs are left out.  What is wrong with the text is raised when all pairs before it have been given.
     """
     options = TextOptions(tokenizer, Normaliser(lower, form))
-    parts: Iterator[Bitext]
-    if target is not None and reading.get("format") in (None, "lines") and tokenizer == "whitespace":
+    return (made() for made in stream_parts(source, target, options, keep_text=keep_text, skip=skip, **reading))
+
+
+def stream_parts(
+    source: str | PathLike[str],
+    target: str | PathLike[str] | None,
+    options: TextOptions,
+    *,
+    keep_text: bool = True,
+    skip: int = 0,
+    **reading: Any,
+) -> Iterator[Callable[[], Bitext]]:
+    """The same before it is cut into words: what is given for a part makes it, in the thread that wants it."""
+    parts: Iterator[tuple[int, Callable[[], Bitext]]]
+    if target is not None and reading.get("format") in (None, "lines") and options.tokenizer == "whitespace":
         errors = reading.get("encoding_errors", "strict")
         parts = (
-            Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
+            (sum(map(_lines, blocks)), partial(_from_lines, blocks, options, keep_text))
             for blocks in read_ahead(lambda: lines_in_step(source, target, errors, skip), PART_PAIRS, _lines)
         )
     else:
         parts = (
-            Bitext.from_pairs(pairs, options=options, keep_text=keep_text)
+            (len(pairs), partial(Bitext.from_pairs, pairs, options=options, keep_text=keep_text))
             for pairs in read_ahead(lambda: islice(read_pairs(source, target, **reading), skip, None), PART_PAIRS)
         )
     first = skip
-    for part in parts:
-        part.first = first
-        first += len(part)
-        yield part
+    for size, made in parts:
+        yield partial(_numbered, made, first)
+        first += size
+
+
+def _numbered(made: Callable[[], Bitext], first: int) -> Bitext:
+    part = made()
+    part.first = first
+    return part
+
+
+def _from_lines(blocks: list[tuple[bytes, bytes]], options: TextOptions, keep_text: bool) -> Bitext:
+    return Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
 
 
 def lines_in_step(

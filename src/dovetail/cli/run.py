@@ -113,7 +113,7 @@ class Run:
             self.aligner = Aligner.load(self.work.model, engine=self.aligner.engine)
             self.pairs = about["pairs"]
         elif values["load"]:
-            check_budget(self.aligner.recipe, None, values["memory"])
+            check_budget(self.aligner.recipe, None, values["memory"], self.aligner.engine.pool.threads)
         else:
             self._learn(callback)
         if values["favour"] and about is None:
@@ -134,7 +134,7 @@ class Run:
         learned = lesson(self.text, aligner.recipe.options, self.keep_text)
         self.pairs = learned.pairs
         self._hint(learned)
-        check_budget(aligner.recipe, learned, values["memory"])
+        check_budget(aligner.recipe, learned, values["memory"], aligner.engine.pool.threads)
         aligner.fit(
             learned,
             callback,
@@ -174,11 +174,9 @@ class Run:
             self.seconds = worked_seconds() - began
             out.write(result, self.whole)
             return
-        for part in text.parts(out.pairs, self.keep_text):
-            began = worked_seconds()
-            result = self.aligner.align(part)
-            self.seconds += worked_seconds() - began
+        for part, result in self.aligner.align_stream(text, first=out.pairs, keep_text=self.keep_text):
             out.write(result, part)
+            self.seconds = worked_seconds() - began
             if callback is not None:  # of a stream nobody knows how many pairs are still to come
                 callback(Progress("align", out.pairs, max(self.pairs, out.pairs), "pairs", 0, 1, None, self.seconds))
 

@@ -16,6 +16,7 @@ from dovetail.training.drawing import Lesson
 MB = 1 << 20
 PROGRAM = 210 * MB  # Python, numpy, numba and compiled kernels
 ALIGNING = 130 * MB  # parts of a stream that are read, aligned and written at once
+BESIDE = 50 * MB  # and for each further thread, which has a part of its own
 
 # Bytes for each cell that is learned from, by training: cells themselves and the slots that they share.
 CELL = {"joint": 31, "em": 14, "agreement": 14}
@@ -44,18 +45,21 @@ def facts_of(learned: Lesson) -> TextFacts:
     return TextFacts(len(bitext), int(pair_cells(bitext).sum()), tokens, words)
 
 
-def required_memory(recipe: Recipe, facts: TextFacts) -> int:
+def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     """Bytes of memory that learning from such a text, and aligning it, takes at its peak."""
     learning = CELL.get(recipe.training, OTHER_CELL) * facts.cells + TOKEN * facts.tokens
-    return PROGRAM + max(learning, ALIGNING)
+    return PROGRAM + max(learning, ALIGNING + (threads - 1) * BESIDE)
 
 
-def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None) -> None:
+def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, threads: int = 1) -> None:
     """InputError, with the smallest budget that would do, if more is needed; without one it is half of what is free.
 
     Without a lesson, a model that is in memory already aligns a text.
     """
-    needed = used_memory() + ALIGNING if learned is None else required_memory(recipe, facts_of(learned))
+    if learned is None:
+        needed = used_memory() + ALIGNING + (threads - 1) * BESIDE
+    else:
+        needed = required_memory(recipe, facts_of(learned), threads)
     allowed = free_memory() // 2 if budget is None else budget
     if needed > allowed:
         whose = "half of what is free" if budget is None else "the budget"

@@ -41,8 +41,8 @@ class Words(NamedTuple):
 
     source_number: np.ndarray  # int32 (source words,)
     target_number: np.ndarray  # int32 (target words,)
-    source_stems: np.ndarray  # int32 (source words, levels); stems never seen have an empty row
-    target_stems: np.ndarray  # int32 (target words, levels)
+    source_stems: np.ndarray  # int32 (levels, source words); stems never seen have an empty row
+    target_stems: np.ndarray  # int32 (levels, target words)
     sources: np.ndarray  # float32 (source words, columns of kernels.lexicon.counted)
     targets: np.ndarray  # float32 (target words, columns)
 
@@ -62,6 +62,7 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
     scores = np.empty((n_words, 2), np.float32)
     found = np.zeros(known.n_targets + 1, np.float32)  # the last one for words that the lexicon does not have
     found_stems = np.zeros(known.n_target_stems, np.float32)
+    counts = np.empty(n_words, np.float32)
     places = np.zeros(n_codes, np.uint64)
     # Where rows are is found out first, for all of them: the next one's place does not wait for this one's to be looked up.
     of_rows = np.empty((4, len(order)), np.int64)
@@ -87,8 +88,8 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
             end += 1
         count_spellings(e, partners[:n], letters, places, prior, scores)
         add_counts(e, partners[:n], known, words, found, scores)
-        for level in range(words.source_stems.shape[1]):
-            add_stems(e, partners[:n], level, known, words, found_stems, scores)
+        for level in range(len(words.source_stems)):
+            add_stems(e, partners[:n], level, known, words, found_stems, counts, scores)
         scale = words.sources[e, SCALE]
         for f in partners[:n]:
             scores[f, 0] *= scale
@@ -134,26 +135,25 @@ def add_counts(e, partners, known, words, found, scores):
 
 
 @leaf
-def add_stems(e, partners, level, known, words, found, scores):
-    """Add what the stems of one level count."""
+def add_stems(e, partners, level, known, words, found, counts, scores):
+    """Add what the stems of one level count; that is nothing for most."""
     at = FIRST_LEVEL + WIDTH * level
     backoff, share = words.sources[e, at + BACKOFF], words.sources[e, at + SHARE]
-    stem = words.source_stems[e, level]
+    stem, stems = words.source_stems[level, e], words.target_stems[level]
     first, last = known.stem_starts[stem], known.stem_starts[stem + 1]
-    spread = last - first <= SPREAD * len(partners)
-    if spread:
+    if last - first <= SPREAD * len(partners):
         for place in range(first, last):
             found[known.stem_targets[place]] = known.stem_counts[place]
-    for f in partners:
-        stem = words.target_stems[f, level]
-        if spread:
-            count = found[stem]
-        else:
-            place = place_of(stem, known.stem_targets, first, last)
-            count = np.float32(known.stem_counts[place]) if place >= 0 else np.float32(0.0)
-        if count > np.float32(0.0):
-            scores[f, 0] += backoff * count * words.targets[f, at + SHARE]
-            scores[f, 1] += words.targets[f, at + BACKOFF] * count * share
-    if spread:
+        for k in range(len(partners)):
+            counts[k] = found[stems[partners[k]]]
         for place in range(first, last):
             found[known.stem_targets[place]] = np.float32(0.0)
+    else:
+        for k in range(len(partners)):
+            place = place_of(stems[partners[k]], known.stem_targets, first, last)
+            counts[k] = np.float32(known.stem_counts[place]) if place >= 0 else np.float32(0.0)
+    for k in range(len(partners)):
+        if counts[k] > np.float32(0.0):
+            f = partners[k]
+            scores[f, 0] += backoff * counts[k] * words.targets[f, at + SHARE]
+            scores[f, 1] += words.targets[f, at + BACKOFF] * counts[k] * share

@@ -223,9 +223,9 @@ class CountedLexicon(Lexicon):
         assert self.words is not None
         stems = []
         for side, words in enumerate((self.words.source, self.words.target)):
-            numbers, before = np.empty((len(words), len(self.levels)), np.int32), 0
-            for column, level in enumerate(self.levels):
-                numbers[:, column] = level.stems[side].numbers + before
+            numbers, before = np.empty((len(self.levels), len(words)), np.int32), 0
+            for row, level in enumerate(self.levels):
+                numbers[row] = level.stems[side].numbers + before
                 before += len(level.stems[side])
             stems.append(numbers)
         told = lookup.Words(self.words.source, self.words.target, *stems, *self.tables)

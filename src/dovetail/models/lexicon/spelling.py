@@ -78,7 +78,11 @@ def spelled(source: Vocabulary, target: Vocabulary) -> tuple[tuple[Letters, Lett
     """Both sides' letters in numbers that they share, and how many there are."""
     one, other = letters(source), letters(target)
     codes, n_codes = _numbered(one.codes, other.codes)
-    return (one._replace(codes=codes[0]), other._replace(codes=codes[1])), n_codes
+    one, other = (
+        side._replace(codes=numbers, offsets=side.offsets.astype(np.int32))  # no side has so many letters
+        for side, numbers in zip((one, other), codes, strict=True)
+    )
+    return (one, other), n_codes
 
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
