@@ -205,7 +205,7 @@ def test_words_are_linked_by_clicks_and_by_drawing_from_one_to_the_other(annotat
     page.word("i", 2).hover()
     page.page.mouse.up()
     assert page.saved().links() == "0-2 2-0"
-    box = page.page.locator('.hit[data-i="0"]').evaluate(
+    box = page.page.locator('.grip[data-i="0"]').evaluate(
         """path => { const at = path.getPointAtLength(path.getTotalLength() / 4).matrixTransform(path.getScreenCTM());
         return [at.x, at.y]; }"""
     )

@@ -68,7 +68,7 @@ export class Threads {
       partners[1][j].push([this.pair.source[i], kind]);
       const path = pathBetween(this.spots[0][i], this.spots[1][j], columns);
       // A wide stroke that cannot be seen, to be hit by a pointer.
-      curves.push(shape("path", { d: path, class: "hit", "data-i": i, "data-j": j }), shape("path", { d: path, class: `curve by-hand ${kind}`, "data-i": i, "data-j": j }));
+      curves.push(shape("path", { d: path, class: "grip", "data-i": i, "data-j": j }), shape("path", { d: path, class: `curve by-hand ${kind}`, "data-i": i, "data-j": j }));
     }
     this.loose = shape("path", { class: "curve by-hand loose" });
     this.canvas.replaceChildren(...curves, this.loose);
@@ -119,8 +119,8 @@ export class Threads {
   }
 
   click(event) {
-    const hit = event.target.closest?.(".hit");
-    if (hit) return this.act([[Number(hit.dataset.i), Number(hit.dataset.j)]], null);
+    const grip = event.target.closest?.(".grip");
+    if (grip) return this.act([[Number(grip.dataset.i), Number(grip.dataset.j)]], null);
     const word = wordOf(event.target);
     if (word && !this.dragged) this.press(word, event.shiftKey);
     this.dragged = false;
@@ -203,8 +203,8 @@ function wordOf(node) {
 }
 
 function cellOf(node) {
-  const hit = node.closest?.(".hit");
-  if (hit) return { i: Number(hit.dataset.i), j: Number(hit.dataset.j) };
+  const grip = node.closest?.(".grip");
+  if (grip) return { i: Number(grip.dataset.i), j: Number(grip.dataset.j) };
   const word = wordOf(node);
   return word && { [word.side]: word.n };
 }
