@@ -56,7 +56,7 @@ class Aligner:
     [(0, 0), (1, 1)]
 
     `threads` (default: all cores) never changes the result.  Further options override parts of the recipe: `decoder`,
-    `combine`, and what the recipe's parts own (`dovetail recipes NAME` lists it).
+    `combine`, `views` (such as "words,characters"), and what the recipe's parts own (`dovetail recipes NAME` lists it).
     """
 
     def __init__(self, recipe: str | Recipe = "default", *, seed: int = 0, threads: int | None = None, **options: Any):
