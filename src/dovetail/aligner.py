@@ -68,8 +68,8 @@ class Aligner:
     [(0, 0), (1, 1)]
 
     `threads` (default: all cores) never changes the result, nor does the `engine`: threads, ray, or an Engine.  Further
-    options override parts of the recipe: `decoder`,
-    `combine`, and what the recipe's parts own (`dovetail recipes NAME` lists it).
+    options override parts of the recipe: `decoder`, `combine`, `views` (such as "words,characters"), and what the recipe's
+    parts own (`dovetail recipes NAME` lists it).
     """
 
     def __init__(
