@@ -47,13 +47,13 @@ def processes(root: int) -> Iterator[int]:
             yield from processes(int(child))
 
 
-def proportional_size(process: int) -> int:
-    """Bytes of memory that a process has, its share of what it shares with others."""
+def size_in_memory(process: int, kind: str = "Pss") -> int:
+    """Bytes of memory that a process has: Pss, with its share of what it shares with others, or Rss, with all of that."""
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
+    return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{kind}:")), 0)
 
 
 def size_of(folder: Path) -> int:
@@ -67,13 +67,13 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def need_of(command: Sequence[str], folder: Path) -> Need:
+def need_of(command: Sequence[str], folder: Path, kind: str = "Pss") -> Need:
     """Run a command that works in `folder`, and watch it."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": os.fspath(folder)})
     memory = disk = 0
     while process.poll() is None:
-        memory = max(memory, sum(map(proportional_size, set(processes(process.pid)))))
+        memory = max(memory, sum(size_in_memory(one, kind) for one in set(processes(process.pid))))
         disk = max(disk, size_of(folder))
         time.sleep(EVERY)
     if process.returncode:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
+from benchmarks.memory import need_of
 
 import killing
 import many_texts
@@ -246,3 +249,26 @@ def test_other_columns_pass_through(texts, expected, tmp_path, way):
 
 def test_many_small_texts_in_one_process_take_neither_more_memory_nor_long():
     many_texts.check(100)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/smaps_rollup").exists(), reason="nobody can tell here what memory a process has"
+)
+@pytest.mark.parametrize("recipe", ["fast", "default", "hmm"])
+def test_the_estimate_is_close_to_what_a_run_needs(texts, tmp_path, recipe):
+    """Here of a small text.  Rss and not Pss, since other tests' processes share the libraries."""
+    chance = random.Random(1)
+    words = [f"w{n}" for n in range(3000)]
+    files = tmp_path / "x.en", tmp_path / "x.fr"
+    lines = [[words[int(3000 * chance.random() ** 3)] for _ in range(25)] for _ in range(4000)]
+    for path in files:
+        path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    command = [sys.executable, "-m", "dovetail", "align", *map(str, files), "-o", str(tmp_path / "links")]
+    run(texts, *command[4:6], "--recipe", recipe, "-o", tmp_path / "links")  # kernels are compiled, if they have to be
+    need = need_of([*command, "--recipe", recipe, "--quiet"], tmp_path, "Rss")
+    assert required(recipe, files) == pytest.approx(need.memory, rel=0.25)
+
+
+def required(recipe, files):
+    found = find_recipe(recipe)
+    return required_memory(found, facts_of(lesson(TextSource(*files), found.options)))

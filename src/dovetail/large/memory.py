@@ -8,47 +8,80 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from dovetail.bitext.joining import picked
+from dovetail.bitext.shards import BLOCK_CELLS, shard_of
+from dovetail.bitext.source import pair_cells
 from dovetail.errors import InputError
+from dovetail.options import Settings
+from dovetail.pool import Pool
 from dovetail.recipes import Recipe
 from dovetail.training.drawing import Lesson
 
 MB = 1 << 20
-PROGRAM = 210 * MB  # Python, numpy, numba and compiled kernels
-ALIGNING = 130 * MB  # parts of a stream that are read, aligned and written at once
-BESIDE = 50 * MB  # and for each further thread, which has a part of its own
-
-# Bytes for each cell that is learned from, by training: cells themselves and the slots that they share.
-CELL = {"joint": 31, "em": 14, "agreement": 14}
-OTHER_CELL = 40
+PROGRAM = 140 * MB  # Python, numpy, numba and compiled kernels
+ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
+PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
+BESIDE = 50 * MB  # for each further thread, which has a part of its own
 TOKEN = 24  # of a text that is in memory: its numbers, and where pieces lie
-TEXT = 2  # bytes of text in memory for each byte of it, if it is kept
+
+
+class Needs(NamedTuple):
+    """Bytes for each cell, for each cell of a block (the largest that is worked on at once), and for each slot."""
+
+    cell: float
+    block_cell: float
+    slot: float
+
+
+# By training; a text of which a part was learned from first needs less.
+ALL_AT_ONCE, PART_FIRST, DENSE = Needs(8.5, 44, 62), Needs(6, 20, 62), Needs(2.5, 12, 24)
+NEEDS = {"em": DENSE, "agreement": DENSE}
+
+LOOKED_AT = 2000  # pairs whose slots are counted
+GROWTH = 0.75  # of slots with cells, an exponent: 0.72 to 0.80 on 2,000 to 40,000 pairs of en-fr and de-en
 
 
 @dataclass(frozen=True)
 class TextFacts:
-    """What is known of a text when nothing has been learned yet: `cells` and `tokens` of what will be in memory at once."""
+    """What is known of what will be learned from when nothing has been learned yet; `slots` are estimated."""
 
     pairs: int
-    cells: int
     tokens: int
-    words: int
+    cells: int
+    slots: int
+    sampled: bool
 
 
 def facts_of(learned: Lesson) -> TextFacts:
-    """The facts of what is learned from."""
-    from dovetail.bitext.source import pair_cells
-
+    """The facts of all that is learned from."""
     bitext = learned.bitext
-    tokens = len(bitext.source.ids) + len(bitext.target.ids)
-    words = len(bitext.source.vocabulary) + len(bitext.target.vocabulary)
-    return TextFacts(len(bitext), int(pair_cells(bitext).sum()), tokens, words)
+    cells = int(pair_cells(bitext).sum())
+    few = min(LOOKED_AT, len(bitext))
+    part = picked(bitext, np.arange(few) * len(bitext) // max(few, 1))
+    seen = int(pair_cells(part).sum())
+    slots = len(shard_of(part, Pool(1)).slots) * (cells / seen) ** GROWTH if seen else 0
+    return TextFacts(len(bitext), len(bitext.source.ids) + len(bitext.target.ids), cells, int(slots), learned.sampled)
 
 
 def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     """Bytes of memory that learning from such a text, and aligning it, takes at its peak."""
-    learning = CELL.get(recipe.training, OTHER_CELL) * facts.cells + TOKEN * facts.tokens
-    return PROGRAM + max(learning, ALIGNING + (threads - 1) * BESIDE)
+    needs = NEEDS.get(recipe.training, ALL_AT_ONCE)
+    if samples_first(recipe.options, facts):
+        needs = PART_FIRST
+    learning = needs.cell * facts.cells + needs.block_cell * min(facts.cells, BLOCK_CELLS) + needs.slot * facts.slots
+    learning += TOKEN * facts.tokens
+    aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
+    return int(PROGRAM + max(learning, aligning))
+
+
+def samples_first(settings: Settings, facts: TextFacts) -> bool:
+    """Whether learning begins with a part, and then goes on with all of it."""
+    size = settings.sample if "largest_sample" in settings and not facts.sampled else 0
+    return size > 0 and facts.cells // size > 2
 
 
 def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, threads: int = 1) -> None:
@@ -57,7 +90,7 @@ def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, thr
     Without a lesson, a model that is in memory already aligns a text.
     """
     if learned is None:
-        needed = used_memory() + ALIGNING + (threads - 1) * BESIDE
+        needed = used_memory() + ALIGNING * PART_CELLS + (threads - 1) * BESIDE
     else:
         needed = required_memory(recipe, facts_of(learned), threads)
     allowed = free_memory() // 2 if budget is None else budget
