@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import uvicorn
 
-from axe import grave_findings
+from browsing import serious
 from dovetail import Bitext
 from dovetail.annotate.app import annotate_app
 from dovetail.annotate.drafts import open_drafts
@@ -450,15 +450,15 @@ def test_it_fits_any_window_and_the_checker_of_accessibility_finds_nothing_grave
     assert page.page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
     page.cell(0, 1).click(modifiers=["Shift"])
     page.saved()
-    assert grave_findings(page.page) == []
+    assert serious(page.page) == []
     page.press("?")
-    assert grave_findings(page.page) == []
+    assert serious(page.page) == []
     page.press("Escape")
     page.page.locator("#finish").click()
     page.shows(2)
     page.page.locator("#previous").click()
     page.shows(1)
-    assert grave_findings(page.page) == []
+    assert serious(page.page) == []
     sizes = page.page.evaluate(
         "[...document.querySelectorAll('button, td[data-i], input')].filter(e => e.offsetParent && !e.closest('dialog'))"
         ".map(e => Math.min(e.offsetWidth, e.offsetHeight))"
