@@ -192,7 +192,9 @@ def test_many_files_get_a_file_of_links_each_and_finished_ones_are_left(texts, e
     before = (tmp_path / "1.links.gz").stat().st_mtime_ns
     assert b"250 pairs" in run(texts, "part-*.en", "part-*.fr", *FAST, "-o", out).stderr
     assert (tmp_path / "1.links.gz").stat().st_mtime_ns == before
-    assert run(texts, "x.en", "x.fr", "-o", out).returncode == 2
+    assert b"0 files, 0 pairs" in run(texts, "part-*.en", "part-*.fr", *FAST, "-o", out).stderr
+    for wrong in (["x.en", "x.fr"], ["part-?.en", "part-?.fr"], ["part-*.en", "part-*.fr", "--write-tokens", "t"]):
+        assert run(texts, *wrong, "-o", out).returncode == 2
 
 
 def test_a_budget_that_is_too_small_is_refused_at_once_with_one_that_would_do(texts):

@@ -165,6 +165,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
         )
     if values["favour"] and (values["threshold"] is not None or values["grow"] is not None):
         raise click.UsageError("--favour chooses the threshold and turns growing off: drop --threshold and --grow.")
+    if values["write_tokens"] and "*" in values["output"]:
+        raise click.UsageError("--write-tokens writes two files, -o with a * many: write tokens in a run of their own.")
     if values["load"] and values["recipe"]:
         raise click.UsageError("--load brings its own recipe: drop --recipe.")
     format_ = values["format_"]
@@ -184,7 +186,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], engine=engine, **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
-    with work_folder(values["work"]) as work, said_if_interrupted(values["work"]):
+    with work_folder(values["work"]) as work, said_if_interrupted(values["work"], values["output"]):
         run = Run(aligner, TextSource(source, target, options), work, format_, keep_text, values)
         run.all()
 

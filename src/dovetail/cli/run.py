@@ -30,13 +30,15 @@ FILES = ("load", "warm_start", "dictionary", "constraints_file", "development_go
 
 
 @contextmanager
-def said_if_interrupted(work: str | None) -> Iterator[None]:
+def said_if_interrupted(work: str | None, output: str) -> Iterator[None]:
     """Have an interruption tell how to go on."""
     try:
         yield
     except KeyboardInterrupt as interruption:
         if work is not None:
             interruption.add_note(f"interrupted; the same command goes on where it was, from {work}")
+        elif "*" in output:
+            interruption.add_note("interrupted; the same command goes on with the files that are not there yet")
         raise
 
 
@@ -76,8 +78,10 @@ class Run:
                     self._write(self.text, out, callback)
                 outs = [out]
             else:
-                self._prepare(callback)
-                self.whole, outs = None, []
+                outs = []
+                if outputs:
+                    self._prepare(callback)
+                    self.whole = None
                 for paths, output in outputs:
                     with self._out(output, None) as out:
                         self._write(replace(self.text, source=paths[0], target=paths[1]), out, callback)
