@@ -21,7 +21,7 @@ from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards, cells_of
 from dovetail.bitext.shards import Shard, Slots, shard_of
-from dovetail.bitext.store import Folder
+from dovetail.bitext.store import Folder, give_back
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import commonest, word_facts
@@ -157,6 +157,7 @@ class Aligner:
             model = train(task)
             if isinstance(corpus, ManyShards):  # whose slots are in the folder
                 model = model.with_lexicon(model.lexicon.compact())
+                give_back()
         self.model, self._compact = model, model if isinstance(corpus, ManyShards) else None
         self.development_areas = watch.areas
         self.recipe, self.tuned, self.learned = self._chosen, None, None
