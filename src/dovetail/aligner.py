@@ -89,7 +89,8 @@ class Aligner:
         self.model: Model | None = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
-        self._fitted: tuple[Bitext, Shard] | None = None  # what was fitted: aligning it again needs no look-up
+        # What was fitted: aligning it again needs no look-up, unless it was in many shards, which are gone.
+        self._fitted: tuple[Bitext, Shard | None] | None = None
         self._compact: Model | None = None
         self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
         self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
@@ -165,7 +166,7 @@ class Aligner:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
             self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
-        self._fitted = None if isinstance(corpus, ManyShards) else (bitext, corpus[0])
+        self._fitted = bitext, None if isinstance(corpus, ManyShards) else corpus[0]
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary
         self.text_options = bitext.options
         self.history = monitor.history
@@ -174,8 +175,8 @@ class Aligner:
     def align(self, bitext: Bitext, progress: Callback | None = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
         monitor = Monitor(progress)
-        if self._fitted is not None and bitext is self._fitted[0]:
-            shard = self._fitted[1]
+        fitted, shard = self._fitted or (None, None)
+        if bitext is fitted and shard is not None:
             monitor.begin("align", 1, len(shard.pieces))
             result = self._align(self._trained(), bitext, shard, monitor)
         else:
@@ -413,6 +414,7 @@ class Aligner:
             "version": __version__,
             "recipe": self.recipe.to_dict(),
             "seed": self.seed,
+            "shards": [WHOLE_CELLS, SHARD_CELLS],
             "text": digest(bitext),
             "start": None if warm is None else warm._digest(),
             "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
