@@ -176,6 +176,13 @@ def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch)
         assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_fertilities_are_counted_in_the_text_that_was_fitted(demo, monkeypatch):
+    one = Aligner("hmm").fit(demo).fertilities(minimum=5)
+    cut_into(monkeypatch, 12_000)
+    assert Aligner("hmm").fit(demo).fertilities(minimum=5) == one
+
+
 def test_every_training_that_goes_over_shards_is_tested():
     tested = {recipes[name].training for name, _ in MANY}
     able = {

@@ -24,7 +24,7 @@ from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards
 from dovetail.bitext.shards import Shard, Slots, shard_of
 from dovetail.bitext.source import TextSource
-from dovetail.bitext.store import Folder
+from dovetail.bitext.store import Folder, give_back
 from dovetail.bitext.views import WORDS, Cuts, Seen, Views
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
@@ -94,7 +94,7 @@ class Aligner:
         self.model: Model | None = None
         self.source_vocabulary = Vocabulary([])
         self.target_vocabulary = Vocabulary([])
-        # What was fitted: aligning it again needs no look-up.  Of a sample the layout is not kept.
+        # What was fitted: aligning it again needs no look-up.  Of a sample, and of many shards, the layout is not kept.
         self._fitted: tuple[Bitext, Shard | None] | None = None
         self._compact: Model | None = None
         self.recipe.options.of(Views).others  # noqa: B018 (what cannot be had is refused now)
@@ -177,6 +177,7 @@ class Aligner:
             model = train(task)
             if isinstance(corpus, ManyShards):  # whose slots are in the folder
                 model = model.with_lexicon(model.lexicon.compact())
+                give_back()
         self.model, self._compact = model, model if isinstance(corpus, ManyShards) else None
         self.development_areas = watch.areas
         self.recipe, self.tuned, self.learned = self._chosen, None, None
@@ -205,8 +206,8 @@ class Aligner:
     def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
         monitor = Monitor(progress)
-        if self._fitted is not None and bitext is self._fitted[0] and self._fitted[1] is not None:
-            shard = self._fitted[1]
+        fitted, shard = self._fitted or (None, None)
+        if bitext is fitted and shard is not None:
             monitor.begin("align", 1, len(shard.pieces))
             result = self._align(self._trained(), bitext, shard, monitor.worked)
         else:
@@ -488,6 +489,7 @@ class Aligner:
             "format": FORMAT_VERSION,
             "recipe": self.recipe.to_dict(),
             "seed": self.seed,
+            "shards": [WHOLE_CELLS, SHARD_CELLS],
             "text": digest(bitext),
             "start": None if warm is None else warm._digest(),
             "priors": [[type(prior).__name__, vars(prior)] for prior in priors],

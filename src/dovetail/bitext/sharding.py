@@ -35,7 +35,7 @@ from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
 WHOLE_CELLS = 1 << 26  # a text of so many, some 100,000 pairs, is still one shard
-SHARD_CELLS = 1 << 25  # of a larger one's shards: the flagship needs some 15 bytes for each
+SHARD_CELLS = 1 << 25  # of a larger one's shards: smaller ones take less memory, and have more slots in all
 
 
 class StoredShards(Sequence[Shard]):

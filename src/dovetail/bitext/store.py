@@ -5,10 +5,13 @@ A file is a safetensors file.  Pages of a mapped one come in when they are read 
 
 from __future__ import annotations
 
+import ctypes
 import json
 import mmap
 import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +109,13 @@ def release(values: np.ndarray) -> None:
     first = values.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
     low = first // mmap.PAGESIZE * mmap.PAGESIZE
     base.madvise(mmap.MADV_DONTNEED, low, first + values.nbytes - low)
+
+
+def give_back() -> None:
+    """Let the C library hand freed memory back to the system, where it knows how (glibc): it would keep a shard's worth."""
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def sync_folder(path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import Shard
-from dovetail.bitext.store import Store
+from dovetail.bitext.store import Store, give_back
 from dovetail.models.model import Learner, Memory, Statistics, Worked
 from dovetail.pool import Pool
 
@@ -23,6 +23,7 @@ def expect(
     shard = corpus[number]
     if not isinstance(corpus, StoredShards):
         return model.expect(shard, memory, pool, worked)
+    give_back()
     known = memory.loaded(corpus.store) if isinstance(memory, Stored) else memory
     statistics, remembered = model.on(shard, pool).expect(shard, known, pool, worked)
     if remembered is not None:
