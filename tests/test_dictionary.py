@@ -106,6 +106,11 @@ def test_a_word_that_is_never_linked_has_no_translations(index):
     assert (found.count, found.unlinked, found.translations) == (1, 1, [])
 
 
-def test_a_pair_has_its_words_and_links(index):
-    assert index.pair(1) == (["the", "Houses"], ["die", "Häuser"], [(0, 0), (1, 1)])
-    assert index.pair(3) == (["houseboat"], [], [])
+@given(aligned_texts(letters="abAé"))
+@settings(deadline=None, max_examples=50)
+def test_a_pair_has_its_words_links_and_probabilities(tmp_path_factory, aligned):
+    index = build_index(aligned, tmp_path_factory.mktemp("index") / "here", {})
+    for n, pair in enumerate(aligned):
+        found = index.pair(n)
+        assert found[:3] == pair[:3]
+        assert found.probabilities == pytest.approx(pair.probabilities, abs=1e-4)

@@ -92,18 +92,18 @@ def test_it_says_what_the_commands_say(demo, shown, active, threshold):
 
 
 def test_words_are_offered_while_one_types(demo, shown):
+    from playwright.sync_api import expect
+
     _, systems, index_of, html = demo
     index = index_of(systems[0], None)
     page = shown(html, "#view=dictionary")
     for text in ("ma", "THE", "é"):
-        page.page.locator("#word").fill("")
-        page.page.locator("#word").type(text)
-        page.page.wait_for_timeout(250)
-        offered = page.js("[...document.querySelectorAll('.choice')].map(c => [...c.children].map(e => e.textContent))")
+        page.page.locator("#word").fill(text)
         expected = dictionary.beginning_with(index, text)
-        assert offered == [[word.word, f"{word.side} · {word.count}"] for word in expected]
+        texts = [f"{word.word}{word.side} · {word.count}" for word in expected]
+        expect(page.page.locator(".choice")).to_have_text(texts)
     page.page.locator("#word").fill("zzz")
-    page.page.wait_for_selector(".nothing-found")
+    expect(page.page.locator("#translations")).to_have_text("No word begins like that.")
     assert page.page.locator("#words").is_hidden()
 
 

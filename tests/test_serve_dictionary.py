@@ -61,9 +61,10 @@ def test_answers_are_those_of_the_index_and_fit_their_description(web, index):
     words = asked(web, "/words", text="ma")
     assert words["words"] == [word._asdict() for word in dictionary.beginning_with(index, "ma")]
     jsonschema.validate(words, schema_of(web, "WordList"))
-    source, target, links = index.pair(16)
-    pair = asked(web, "/pair", number=17)
-    assert pair == {"number": 17, "source": source, "target": target, "links": [list(link) for link in links]}
+    pair, expected = asked(web, "/pair", number=17), index.pair(16)
+    assert (pair["number"], pair["source"], pair["target"]) == (17, expected.source, expected.target)
+    assert [tuple(link) for link in pair["links"]] == expected.links
+    assert pair["probabilities"] == pytest.approx(expected.probabilities, abs=1e-4)
     jsonschema.validate(pair, schema_of(web, "TextPair"))
 
 

@@ -54,8 +54,9 @@ def lookup(index: Index, statuses: dict[int | str, dict[str, Any]]) -> APIRouter
         """A pair of the text by its number, from 1."""
         if number > index.pairs:
             raise Problem(404, f"there is no pair {number:,}", f"The text has {index.pairs:,}.")
-        source, target, links = index.pair(number - 1)
-        return _answer({"number": number, "source": source, "target": target, "links": links})
+        found = index.pair(number - 1)
+        chances = [round(chance, 4) for chance in found.probabilities]
+        return _answer({"number": number, **found._asdict(), "probabilities": chances})
 
     return router
 

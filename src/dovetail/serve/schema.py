@@ -150,6 +150,7 @@ class TextPair(BaseModel):
     source: list[str]
     target: list[str]
     links: list[Link]
+    probabilities: list[Probability] = Field(description="One for each link; 1 where the links have none.")
 
 
 class Health(BaseModel):

@@ -22,13 +22,14 @@ from typing import Any
 import numpy as np
 
 from dovetail.errors import InputError
-from dovetail.uses.aligned import Aligned
-from dovetail.uses.tally import LOW, TARGET_BITS, Numbering, Sums, link_weights, pair_keys
+from dovetail.uses.aligned import Aligned, AlignedPair
+from dovetail.uses.tally import LOW, ONE, TARGET_BITS, Numbering, Sums, link_weights, pair_keys
 
 VERSION = 2
 ABOUT = "about.json"  # written last: a folder without it is no index
 SIDES = ("source", "target")
 LARGEST = 2**32 - 1  # tokens of a side
+CHANCE, SURE = np.uint16, 2**16 - 1  # how a link's probability is kept; this is 1
 BLOCK = 1 << 20  # tokens that are looked at at a time, when an index is made
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of several linked words into one
 
@@ -107,19 +108,24 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pairs: int = json.loads((folder / ABOUT).read_text("utf-8"))["pairs"]
-        source, target = (Side(**{name: _mapped(folder, side, name) for name in FILES}) for side in SIDES)
+        source, target = (
+            Side(**{name: _mapped(folder, side, name, kind) for name, kind in FILES.items()}) for side in SIDES
+        )
         self.source, self.target = source, target
+        self._chances = _mapped(folder, "source", "chances", CHANCE)  # of the links, in the order of `source.partners`
 
     def sides(self, first: str) -> tuple[Side, Side]:
         """Both sides, the named one first."""
         return (self.source, self.target) if first == "source" else (self.target, self.source)
 
-    def pair(self, n: int) -> tuple[list[str], list[str], list[tuple[int, int]]]:
-        """Source words, target words and links of pair n, counted from 0."""
+    def pair(self, n: int) -> AlignedPair:
+        """Pair n, counted from 0."""
         low, high = self.source.sentences[n : n + 2].tolist()
         rows, partners = self.source.partners_of(np.arange(low, high))
-        links = zip(rows.tolist(), (partners - self.target.sentences[n]).tolist(), strict=True)
-        return self.source.sentence(n), self.target.sentence(n), sorted(links)
+        links = list(zip(rows.tolist(), (partners - self.target.sentences[n]).tolist(), strict=True))
+        start, end = self.source.partner_starts[[low, high]].tolist()
+        probabilities = (self._chances[start:end] / SURE).tolist()
+        return AlignedPair(self.source.sentence(n), self.target.sentence(n), links, probabilities)
 
 
 def kinds_of(linked: np.ndarray, counts: np.ndarray, words: int) -> np.ndarray:
@@ -166,11 +172,11 @@ FILES = {
 }
 
 
-def _mapped(folder: Path, side: str, name: str) -> np.ndarray:
+def _mapped(folder: Path, side: str, name: str, kind: type[np.generic]) -> np.ndarray:
     path = folder / f"{side}.{name}"
     if not path.stat().st_size:
-        return np.empty(0, FILES[name])
-    return np.memmap(path, FILES[name], "r").view(np.ndarray)  # of which small parts are taken faster
+        return np.empty(0, kind)
+    return np.memmap(path, kind, "r").view(np.ndarray)  # of which small parts are taken faster
 
 
 def open_index(folder: str | os.PathLike[str], about: Mapping[str, Any]) -> Index | None:
@@ -220,6 +226,7 @@ def _write_index(aligned: Aligned, folder: Path) -> int:
     with ExitStack() as stack:
         tokens = [stack.enter_context(open(folder / f"{side}.tokens", "wb")) for side in SIDES]
         links = [stack.enter_context(open(folder / f"{side}.links", "wb")) for side in SIDES]
+        chances = stack.enter_context(open(folder / "source.chances", "wb"))
         written = [0, 0]
         for part in aligned.parts():
             alignments = part.alignments
@@ -232,6 +239,7 @@ def _write_index(aligned: Aligned, folder: Path) -> int:
                 lengths[side].frombytes(sides[side].lengths.astype(np.int32).tobytes())
                 (written[side] + places[side]).astype(np.uint32).tofile(links[side])
             weights = link_weights(alignments)
+            np.rint(weights * (SURE / ONE)).astype(CHANCE).tofile(chances)
             entries.add(
                 pair_keys(ids[0][places[0]], ids[1][places[1]]), np.column_stack([np.ones_like(weights), weights])
             )

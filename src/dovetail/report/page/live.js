@@ -113,7 +113,7 @@ const words = dictionaryTab({
 // A pair of the text, in the place of the places: back again, or on to the models.
 async function openPair(hit, side) {
   const host = field("places"), before = [...host.childNodes], place = host.scrollTop;
-  const { number, source, target, links } = await lookedUp("pair", { number: hit.pair });
+  const { number, source, target, links, probabilities } = await lookedUp("pair", { number: hit.pair });
   const back = element("button", {}, "‹ Places");
   const drawn = element("div", { class: "panels" }), said = element("p", { class: "reading", "aria-live": "polite" });
   const bar = element("div", { class: "detail-bar" }, back, element("h2", {}, `Pair ${grouped(number)}`), element("span", { class: "facts" }, `${source.length} × ${target.length} words`));
@@ -130,7 +130,7 @@ async function openPair(hit, side) {
   });
   host.replaceChildren(bar, drawn, said);
   host.scrollTop = 0;
-  const cells = links.map(([i, j]) => ({ i, j, p: 1, taken: true, kind: "plain" }));
+  const cells = links.map(([i, j], k) => ({ i, j, p: probabilities[k], taken: true, kind: "plain" }));
   live.textPair = drawPanels(drawn, [{ name: "text", facts: plural(links.length, "link"), pair: { source, target, cells, missed: [], gold: null }, before: null }], said);
   const [i] = side === "source" ? hit.here : hit.there; // the focus lights it up, with its partners
   drawn.querySelector(`.token[data-i="${i}"]`)?.focus();
