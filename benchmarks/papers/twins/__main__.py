@@ -97,6 +97,7 @@ def run_hard(trial: Trial, seeds: Sequence[int]) -> Iterator[Row]:
 
 
 def _hard_hmm(trial: Trial) -> Iterator[Row]:
+    """The plain HMM, of which both directions are trained."""
     text = numbered(trial)
     turned = hmm.Text([(f + 1, e - 1) for e, f in text.pairs], text.f_words + 1, text.e_words - 1)
     lexicons = [hmm.ibm1(side, empty_words=False) for side in (text, turned)]
