@@ -136,7 +136,8 @@ def drawn(figure: Figure) -> str:
     axes.set(xlabel=figure.x, ylabel=figure.y)
     axes.spines[["top", "right"]].set_visible(False)
     if any(figure.lines.values()) or any(figure.bars.values()):
-        axes.legend(frameon=False, fontsize=8)
+        # outside: looking for the best place inside is slow
+        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     picture.tight_layout()
     text = io.StringIO()
     picture.savefig(text, format="svg", metadata={"Date": None})
