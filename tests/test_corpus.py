@@ -205,6 +205,17 @@ def test_vocabularies_find_their_words_in_each_other():
     assert here.id("z") == -1
 
 
+@given(*[st.lists(st.text("abé日\udcff", min_size=1, max_size=12), max_size=20, unique=True)] * 2)
+@settings(deadline=None)
+def test_words_as_they_were_read_are_found_as_strings_are(here, there):
+    read, known = (Bitext.from_pairs([(" ".join(words), "")]).source.vocabulary for words in (here, there))
+    wanted = Vocabulary(here).numbers_in(Vocabulary(there)).tolist()
+    assert read.numbers_in(known).tolist() == read.numbers_in(Vocabulary(there)).tolist() == wanted
+    assert read.some(np.arange(len(here))[::2]) == here[::2]
+    assert read.words == list(read) == here
+    assert len(read) == len(here)
+
+
 def test_odd_characters_are_words_like_any_other():
     odd = ["\x00", "\u200b", "\u00a0", "\x85", "\u2028", "\ufeff", "\x1c", "\udcff", "\U0010ffff", "😀"]
     bitext = Bitext.from_pairs([(odd, odd), (" ".join(odd).split(" "), odd)])

@@ -202,10 +202,10 @@ class _LinePacker:
 
     def side(self) -> Side:
         self._number()
-        tokens = self._numbers.tokens()
         ids = np.concatenate([ids for ids, _ in self._parts])
-        words: Collection[str] = tokens
+        words: Collection[str] | TokenNumbers = self._numbers
         if not self._normalise.identity:
+            tokens = self._numbers.tokens()
             known: dict[str, int] = {}
             numbers = (known.setdefault(self._normalise(token), len(known)) for token in tokens)
             ids, words = np.fromiter(numbers, np.int32, len(tokens))[ids], known
@@ -213,7 +213,7 @@ class _LinePacker:
         return _side(ids, offsets, words, self.text)
 
 
-def _side(ids: np.ndarray, offsets: np.ndarray, words: Collection[str], text: Text | None) -> Side:
+def _side(ids: np.ndarray, offsets: np.ndarray, words: Collection[str] | TokenNumbers, text: Text | None) -> Side:
     return Side(ids, offsets, Vocabulary(words, np.bincount(ids, minlength=len(words))), text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from itertools import pairwise
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -52,6 +52,29 @@ class TokenNumbers:
         starts, store = np.zeros((1 << 13) + 1, np.int64), np.empty(1 << 16, np.uint8)
         self._types = kernels.Types(np.full(1 << 14, -1, np.int32), hashes, heads, starts, store)
 
+    @classmethod
+    def of(cls, tokens: Iterable[str]) -> TokenNumbers:
+        """These tokens, all of them different, in this order."""
+        made, encoded = cls(), [token.encode("utf-8", "surrogatepass") for token in tokens]
+        made.known = len(encoded)
+        starts = np.cumsum([0, *map(len, encoded)], dtype=np.int64)
+        hashes, heads = np.empty((2, len(encoded)), np.uint64)
+        store = np.frombuffer(b"".join(encoded), np.uint8).copy()  # one that may be written to, as those of read text
+        kernels.hash_tokens(store, starts, hashes, heads)
+        table = np.full(1 << max(4, (2 * len(encoded)).bit_length()), -1, np.int32)
+        kernels.spread(hashes, made.known, table)
+        made._types = kernels.Types(table, hashes, heads, starts, store)
+        return made
+
+    def __len__(self) -> int:
+        return self.known
+
+    def numbers_in(self, other: TokenNumbers) -> np.ndarray:
+        """For each token here its number there, -1 where there is none (int32)."""
+        numbers = np.empty(self.known, np.int32)
+        kernels.find_tokens(self._types, self.known, other._types, numbers)
+        return numbers
+
     def number(self, lines: LineBuffer, first: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the tokens of the lines from `first` on, and how many each of these lines has."""
         text, ends = np.frombuffer(lines.content, np.uint8), np.frombuffer(lines.ends, np.int64)[first:]
@@ -71,7 +94,9 @@ class TokenNumbers:
         self._types = kernels.Types(table, hashes, heads, starts[:-1], store)
         kernels.spread(hashes, self.known, table)
 
-    def tokens(self) -> list[str]:
-        """All tokens by number."""
-        store, starts = self._types.store.tobytes(), self._types.starts[: self.known + 1].tolist()
-        return [store[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
+    def tokens(self, numbers: np.ndarray | None = None) -> list[str]:
+        """The tokens with these numbers, or all of them."""
+        chosen = np.arange(self.known) if numbers is None else numbers
+        starts, store = self._types.starts, self._types.store.tobytes()
+        ranges = zip(starts[chosen].tolist(), starts[chosen + 1].tolist(), strict=True)
+        return [store[a:b].decode("utf-8", "surrogatepass") for a, b in ranges]

@@ -57,7 +57,7 @@ def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarra
 
     def made(words: Vocabulary) -> Letters:
         old, seen = letters(known), numbers >= 0
-        new = _packed([words[n] for n in np.flatnonzero(~seen).tolist()])
+        new = _packed(words.some(np.flatnonzero(~seen)))
         place = np.where(seen, numbers, len(known) + np.cumsum(~seen) - 1)  # among the known ones and the new ones
         lengths = np.concatenate([np.diff(old.offsets), np.diff(new.offsets)])[place]
         begin = np.concatenate([old.offsets[:-1], new.offsets[:-1] + old.offsets[-1]])[place]

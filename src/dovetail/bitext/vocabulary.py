@@ -7,26 +7,42 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from dovetail.bitext.numbering import TokenNumbers
+
 T = TypeVar("T")
 
 
 class Vocabulary:
     """Word types of one side, numbered in order of first appearance, with how often each was seen."""
 
-    def __init__(self, words: Iterable[str], counts: np.ndarray | None = None) -> None:
-        self.words = list(words)
+    def __init__(self, words: Iterable[str] | TokenNumbers, counts: np.ndarray | None = None) -> None:
+        self._tokens = words if isinstance(words, TokenNumbers) else None
+        self._words = None if isinstance(words, TokenNumbers) else list(words)
         self.counts = np.zeros(len(self.words), np.int64) if counts is None else counts
         self._ids: dict[str, int] | None = None
         self._derived: dict[str, Any] = {}
 
+    @property
+    def words(self) -> list[str]:
+        if self._words is None:  # as they were read: strings are made on demand
+            assert self._tokens is not None
+            self._words = self._tokens.tokens()
+        return self._words
+
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.words) if self._tokens is None else len(self._tokens)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.words)
 
     def __getitem__(self, number: int) -> str:
         return self.words[number]
+
+    def some(self, numbers: np.ndarray) -> list[str]:
+        """The words with these numbers."""
+        if self._words is None and self._tokens is not None:
+            return self._tokens.tokens(numbers)
+        return [self.words[number] for number in numbers.tolist()]
 
     def derived(self, name: str, make: Callable[[Vocabulary], T]) -> T:
         """Something made from the words, once, and kept."""
@@ -42,5 +58,8 @@ class Vocabulary:
 
     def numbers_in(self, other: Vocabulary, normalise: Callable[[str], str] | None = None) -> np.ndarray:
         """For each word here its number in `other`, whose words are normalised; -1 where `other` lacks it (int32)."""
+        if normalise is None and self._tokens is not None:
+            known = other.derived("tokens", TokenNumbers.of) if other._tokens is None else other._tokens
+            return self._tokens.numbers_in(known)
         words = self.words if normalise is None else map(normalise, self.words)
         return np.fromiter(map(other.id, words), np.int32, len(self))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 
 HEAD = 8  # bytes of a token in one number
 
@@ -50,11 +50,10 @@ def number_tokens(text, ends, first, types, known, ids, used, counts):
                 position += 1
             code = head
             while position < high and not is_blank(text[position]):
-                code = (code ^ np.uint64(text[position])) * np.uint64(0x100000001B3)  # FNV-1a
+                code = mixed(code, text[position])
                 position += 1
             length = position - begin
-            code = (code ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing
-            code ^= code >> np.uint64(32)
+            code = finished(code, length)
             place = code & mask
             number = table[place]
             while number >= 0 and not (
@@ -78,6 +77,54 @@ def number_tokens(text, ends, first, types, known, ids, used, counts):
             used += 1
         counts[line] = used - before
     return len(ends) - 1, known, used
+
+
+@leaf
+def mixed(code, byte):
+    """The hash of a token's head and some of its further bytes, with one more: FNV-1a."""
+    return (code ^ np.uint64(byte)) * np.uint64(0x100000001B3)
+
+
+@leaf
+def finished(code, length):
+    """A token's hash: Fibonacci's, for tables of any power of two."""
+    code = (code ^ np.uint64(length)) * np.uint64(0x9E3779B97F4A7C15)
+    return code ^ (code >> np.uint64(32))
+
+
+@kernel
+def hash_tokens(store, starts, hashes, heads):
+    """Hashes and heads of tokens that are there already, as `number_tokens` makes them."""
+    for number in range(len(starts) - 1):
+        begin, end = starts[number], starts[number + 1]
+        head = np.uint64(0)
+        for position in range(begin, min(end, begin + HEAD)):
+            head |= np.uint64(store[position]) << np.uint64(8 * (position - begin))
+        code = head
+        for position in range(begin + HEAD, end):
+            code = mixed(code, store[position])
+        hashes[number] = finished(code, end - begin)
+        heads[number] = head
+
+
+@kernel
+def find_tokens(own, known, types, numbers):
+    """numbers[k] = which of `types` the k-th of our own `known` types is, -1 for none."""
+    table, _, heads, starts, store = types
+    mask = np.uint64(len(table) - 1)
+    for k in range(known):
+        begin = own.starts[k]
+        length = own.starts[k + 1] - begin
+        place = own.hashes[k] & mask
+        number = table[place]
+        while number >= 0 and not (
+            heads[number] == own.heads[k]
+            and starts[number + 1] - starts[number] == length
+            and same_tail(own.store, begin, length, store, starts[number])
+        ):
+            place = (place + np.uint64(1)) & mask
+            number = table[place]
+        numbers[k] = number
 
 
 @kernel
