@@ -153,7 +153,7 @@ def kinds_of(linked: np.ndarray, counts: np.ndarray, words: int) -> np.ndarray:
     return kinds
 
 
-FILES = {
+FILES: dict[str, type[np.generic]] = {
     "words": np.uint8,
     "word_ends": np.int64,
     "alphabet": np.int32,
