@@ -303,7 +303,9 @@ def page(figures: Figures) -> str:
         "",
         markdown(["machines", "value"], [[f.name, str(f.default)] for f in fields(Cluster) if f.name != "machines"]),
         "",
-        "Bytes moved are those of all iterations. The ideal is the same without stragglers and failures.",
+        "Bytes moved are those of all iterations; the model's are extrapolated by the power of pairs that the measured sizes"
+        " follow.",
+        "The ideal is the same without stragglers and failures. Reading is by one core of the first machine.",
         "",
     ]
     rows = []
