@@ -181,7 +181,8 @@ def lay_out(
     words = source_ids[token_places(pieces.source_start, pieces.source_length)]
     targets = pieces.target_start, pieces.target_length, target_ids
     if ranked:
-        tokens = kernels.Tokens(*kernels.sort_by_word(words, n_sources), row_piece, piece_row, piece_cell, *targets)
+        order, word_starts = kernels.sort_by_word(words, n_sources)
+        tokens = kernels.Tokens(order, word_starts, row_piece, piece_row, piece_cell, *targets)
         slots, rank = _ranked(tokens, n_targets, pool)
     else:
         slots, rank = Slots(np.zeros(n_sources + 1, np.int64), np.empty(0, np.int32), n_targets), np.empty(0, np.uint16)

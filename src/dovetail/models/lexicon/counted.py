@@ -226,7 +226,7 @@ class CountedLexicon(Lexicon):
                 numbers[row] = level.stems[side].numbers + before
                 before += len(level.stems[side])
             stems.append(numbers)
-        told = lookup.Words(self.words.source, self.words.target, *stems, *self.tables)
+        told = lookup.Words(self.words.source, self.words.target, stems[0], stems[1], *self.tables)
         return self.known, told, *spelled(*self.vocabularies), self.spelling.counts
 
     @cached_property
@@ -240,9 +240,15 @@ class CountedLexicon(Lexicon):
             partners.append(level.groups.target + np.int32(stems))
             counts.append(level.counts)
             pairs, stems = pairs + len(level.counts), stems + level.groups.n_targets + 1
-        together = (np.concatenate(arrays) for arrays in (starts, partners, counts))
         return lookup.Known(
-            self.slots.row_start, self.slots.target, self.counts, *together, self.slots.n_targets, stems
+            self.slots.row_start,
+            self.slots.target,
+            self.counts,
+            np.concatenate(starts),
+            np.concatenate(partners),
+            np.concatenate(counts),
+            self.slots.n_targets,
+            stems,
         )
 
     def restricted(self, used: np.ndarray) -> CountedLexicon:
