@@ -93,8 +93,9 @@ class Pool:
                         return
                     begun.put(self.executor.submit(work, part))
             except BaseException as problem:  # raised in the thread that can tell it, behind the answers before
-                begun.put(failed := Future())
+                failed: Future[T] = Future()
                 failed.set_exception(problem)
+                begun.put(failed)
             finally:
                 begun.put(None)
 
