@@ -73,11 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             folder = options.work.resolve()
             folder.mkdir(parents=True, exist_ok=True)
         try:
-            sizes = options.train, options.pairs, FEW
+            sizes, after = (options.train, options.pairs, FEW), commits.working_tree()
             texts = {pairs: write_pairs(options.data, pairs, folder) for pairs in sizes}
             sources = prepare(options.against, folder, texts).sources
             models = {side: _trained(side, sources[side], texts[options.train], folder) for side in SIDES}
-            page = _page(options, sources, models, texts, folder)
+            page = _page(options, after, sources, models, texts, folder)
         except (CommandError, InputError, OSError) as error:
             print(f"loaded_model.py: {error}", file=sys.stderr)
             return 2
@@ -89,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _page(
     options: argparse.Namespace,
+    after: str,
     sources: Mapping[str, Path],
     models: Mapping[str, Path],
     texts: Mapping[int, tuple[Path, Path]],
@@ -115,7 +116,7 @@ def _page(
 `python benchmarks/loaded_model.py {words}`
 
 {machine_line(machine_facts())}; {libraries()}.
-Before: {options.against}. After: {commits.working_tree()}.
+Before: {options.against}. After: {after}.
 
 `default`, trained on the first {options.train:,} pairs of {SET}, saved, aligns the first {options.pairs:,}: text to links,
 one thread. CPU seconds without the start-up, a run of {FEW} pairs; medians over rounds in which both sides take turns.

@@ -107,9 +107,19 @@ def test_what_goes_wrong_with_parts_comes_behind_the_answers_before_it(threads):
 
     with pytest.raises(ZeroDivisionError):
         list(Pool(threads).stream(fails, range(1000)))
-    few = Pool(threads).stream(abs, range(1000))
-    assert next(few) == 0
-    few.close()
+
+
+def test_a_part_that_nobody_wants_any_more_is_given_up():
+    pool, done = Pool(2), []
+
+    def slow(number):
+        pool.map(lambda task: done.append(task) or time.sleep(0.01 if number else 0), NUMBERS)
+
+    answers = pool.stream(slow, range(1000))
+    next(answers)
+    answers.close()
+    pool.executor.shutdown()
+    assert len(done) < 3 * len(NUMBERS)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from numbers import Integral
 from queue import SimpleQueue
 from threading import Semaphore, Thread, local
@@ -15,7 +15,7 @@ from dovetail.errors import InputError
 P = TypeVar("P")
 T = TypeVar("T")
 
-_thread = local()  # `working`: this thread is one of a pool's
+_thread = local()  # `working`: this thread is one of a pool's; `stopped`: whether nobody wants the part it works on
 
 
 class Pool:
@@ -52,7 +52,7 @@ class Pool:
         """
         work = [(*task, *shared) for task in tasks]
         if getattr(_thread, "working", False):
-            return [function(*task) for task in work]
+            return _within(function, work)
         if not work:
             return []
         if self.threads == 1:
@@ -78,13 +78,20 @@ class Pool:
         room = Semaphore(self.threads + 1)  # one part more than is worked on: no thread waits for the reader of answers
         stopped = False
 
+        def work(part: P) -> T:
+            _thread.stopped = lambda: stopped
+            try:
+                return function(part)
+            finally:
+                _thread.stopped = None
+
         def feed() -> None:
             try:
                 for part in parts:
                     room.acquire()
                     if stopped:
                         return
-                    begun.put(self.executor.submit(function, part))
+                    begun.put(self.executor.submit(work, part))
             except BaseException as problem:  # raised in the thread that can tell it, behind the answers before
                 failed: Future[T] = Future()
                 failed.set_exception(problem)
@@ -127,7 +134,16 @@ class Pool:
 
 
 def _begin() -> None:
-    _thread.working = True
+    _thread.working, _thread.stopped = True, None
+
+
+def _within(function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
+    answers = []
+    for task in work:
+        if _thread.stopped is not None and _thread.stopped():
+            raise CancelledError
+        answers.append(function(*task))
+    return answers
 
 
 def usable_cores() -> int:

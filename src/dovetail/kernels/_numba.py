@@ -36,16 +36,18 @@ KNOWN_INSIDE = ((0, 68),)
 
 
 def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-    """An index as it stands: kernels count from the front, so that none of them has to be looked at for its sign.
+    """An index as it stands: kernels of these rooms count from the front, so that none has to be looked at for its sign.
 
-    numba would make four instructions of it, which is as much as most loops do.  Constants it may look at.
+    numba would make four instructions of it, which is as much as most loops do.  Constants it may look at.  `make bounds`
+    finds a kernel that counts from the end.
     """
-    if isinstance(index, ir.Constant) or _OURS not in builder.function.name:
+    if isinstance(index, ir.Constant) or not any(room in builder.function.name for room in _FROM_THE_FRONT):
         return _numbas_index(context, builder, kind, index, size)
     return context.cast(builder, index, kind, types.intp if kind.signed else types.uintp)
 
 
-_OURS = "8dovetail7kernels"  # as compiled functions' names have it
+# As compiled functions' names have it, each part behind its length.
+_FROM_THE_FRONT = [f"8dovetail7kernels{len(room)}{room}" for room in ("live", "lexicon", "text", "links", "hmm")]
 if numba.version_info.short in KNOWN_INSIDE:
     _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index
 
