@@ -27,8 +27,7 @@ THRESHOLDS = np.linspace(0.10, 0.90, 81)
 SMOOTH = 5  # neighbouring thresholds that are averaged: the best of a jagged curve is one by chance
 SAMPLES = 1000  # of the bootstrap
 WORTH_WHILE = 0.02  # the part of the value that a quarter of the pairs must have brought
-SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better,
-SUPPORT_OF_FEW = 0.95  # and of fewer pairs than TRUSTED, on which cross-validation flatters
+SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better
 FEW = 20  # gold pairs that move the threshold half-way from one half to where they want it
 
 
@@ -238,9 +237,8 @@ def learn(
     curve = [(round(share * len(lesson)), validate(lesson, before, metric, share)[0].value(True)) for share in shares]
     curve = [(0, validation.value(False)), *curve, (len(lesson), validation.value(True))] if shares else []
     support = f"better in {100 * validation.support:.0f} per cent of resampled gold sets"
-    asked = SUPPORT if pairs >= TRUSTED else SUPPORT_OF_FEW
-    if validation.support < asked:
-        reason = f"The model stays as it is: {support}, and {100 * asked:.0f} are asked for."
+    if validation.support < SUPPORT:
+        reason = f"The model stays as it is: {support}, and {100 * SUPPORT:.0f} are asked for."
         return Learned(None, 0.5, len(lesson), validation, reason, tuple(curve))
     settled = Settled.by(lesson, log_odds, find_metric(metric))
     decoder = LearnedDecoder(
