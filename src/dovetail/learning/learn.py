@@ -27,7 +27,7 @@ THRESHOLDS = np.linspace(0.10, 0.90, 81)
 SMOOTH = 5  # neighbouring thresholds that are averaged: the best of a jagged curve is one by chance
 SAMPLES = 1000  # of the bootstrap
 WORTH_WHILE = 0.02  # the part of the value that a quarter of the pairs must have brought
-SUPPORT = 0.95  # the share of resamples in which the learned decoder must be better
+SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better
 FEW = 20  # gold pairs that move the threshold half-way from one half to where they want it
 
 
