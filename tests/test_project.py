@@ -53,10 +53,27 @@ UNIX_NAMES = {
 
 
 def needs_unix(source: str) -> list[str]:
-    """Modules and names in a source that Windows does not have, except those that it asks `hasattr` about."""
-    found = []
+    """Modules and names in a source that Windows does not have, except those that it can be without.
+
+    It asks `hasattr` about them, or has an answer to an ImportError or OSError.
+    """
+    found, spared = [], set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Try):
+            caught = {
+                name.id for handler in node.handlers for name in ast.walk(handler.type) if isinstance(name, ast.Name)
+            }
+            if caught & {"ImportError", "OSError"}:
+                spared |= {
+                    (one.lineno, one.col_offset)
+                    for part in node.body
+                    for one in ast.walk(part)
+                    if hasattr(one, "lineno")
+                }
     asked = re.findall(r"hasattr\((?:os|signal), \"(\w+)\"\)", source)
     for node in ast.walk(ast.parse(source)):
+        if (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)) in spared:
+            continue
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
             found += [name for name in names if name.partition(".")[0] in UNIX_MODULES]
@@ -71,6 +88,7 @@ def test_nothing_in_the_package_needs_unix():
     assert needs_unix("import fcntl") == ["fcntl"]
     assert sorted(needs_unix("import os, signal\nos.fork()\nsignal.SIGHUP")) == ["SIGHUP", "fork"]
     assert needs_unix("open('/proc/self/status')") == ["/proc/self/status"]
+    assert needs_unix("try:\n    import fcntl\nexcept ImportError:\n    fcntl = None") == []
     for path in PACKAGE.rglob("*.py"):
         assert needs_unix(path.read_text("utf-8")) == [], path
 

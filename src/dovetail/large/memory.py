@@ -114,8 +114,8 @@ def free_memory() -> int:
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
     ):
-        folder = Path("/sys/fs/cgroup")
         try:
+            folder = Path("/sys/fs/cgroup")
             free = min(free, int((folder / limit).read_text()) - int((folder / used).read_text()))
         except (OSError, ValueError):  # no container, or no limit
             continue

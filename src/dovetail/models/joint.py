@@ -345,8 +345,8 @@ class JointHMM(Model):
         forward, reverse = (
             WordJumps.estimate(sums.jumps[side], sums.ends[side], self.jump_strength) for side in range(2)
         )
-        fertility = None
-        if self.fertility is not None:
+        fertility = self.fertility
+        if fertility is not None and sums.fertility[0].shape[1] > 1:  # else there was no block to count in
             source, target = (CategoricalFertility.estimate(beliefs) for beliefs in sums.fertility)
             fertility = source, target
         return replace(model, jumps=(forward, reverse), fertility=fertility)
