@@ -60,16 +60,10 @@ def needs_unix(source: str) -> list[str]:
     found, spared = [], set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Try):
-            caught = {
-                name.id for handler in node.handlers for name in ast.walk(handler.type) if isinstance(name, ast.Name)
-            }
-            if caught & {"ImportError", "OSError"}:
-                spared |= {
-                    (one.lineno, one.col_offset)
-                    for part in node.body
-                    for one in ast.walk(part)
-                    if hasattr(one, "lineno")
-                }
+            kinds = [kind for handler in node.handlers for kind in ast.walk(handler.type) if isinstance(kind, ast.Name)]
+            if {"ImportError", "OSError"} & {kind.id for kind in kinds}:
+                inside = [one for part in node.body for one in ast.walk(part) if hasattr(one, "lineno")]
+                spared |= {(one.lineno, one.col_offset) for one in inside}
     asked = re.findall(r"hasattr\((?:os|signal), \"(\w+)\"\)", source)
     for node in ast.walk(ast.parse(source)):
         if (getattr(node, "lineno", 0), getattr(node, "col_offset", 0)) in spared:

@@ -190,10 +190,10 @@ def _blocks(path: StrPath) -> Iterator[bytes]:
 
 
 def _locked(handle: IO[str]) -> bool:
-    if sys.platform == "win32":
+    try:
+        import fcntl
+    except ImportError:  # Windows, where nobody watches over two runs in one folder
         return True
-    import fcntl
-
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
