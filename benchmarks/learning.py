@@ -69,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"learning.py: {error}", file=sys.stderr)
         return 2
+    print("AER in per cent of `default` before learning and after it, means of draws; see `benchmarks/learning.py`.\n")
     print(markdown(HEADER, [[*map(str, row), *summary(outcomes)] for row, outcomes in kept.rows()]))
     if options.picture:
         draw_curves(kept, options.picture)
