@@ -103,7 +103,10 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
             cell for cell in store.cells.values() if cell.paper == "syntax" and cell.set == pair and cell.seed == seed
         ]
         cells.sort(key=lambda cell: SYSTEMS.index(cell.job))
-        for kind in FILTERS:
+        missing = [name for name in SYSTEMS if name not in {cell.job for cell in cells}]
+        if missing:
+            parts.append(f"{pair}, not run: {', '.join(missing)}.")
+        for kind in FILTERS if cells else ():
             title = f"{pair}, {kind}"
             lines = {cell.job: [each[1:3] for each in cell.numbers[kind]] for cell in cells}
             figure = Figure(title, "edges carried per sentence", "right, per cent", lines)

@@ -58,7 +58,7 @@ def compare(found: Sequence[Cell], place: Path) -> dict[str, Difference]:
 
 def markdown(found: Sequence[Cell], beside: dict[str, Difference]) -> str:
     printed = {system.name: system for system in SYSTEMS}
-    head = ["links by", "kind", "BLEU", "chrF", "links", "phrase pairs", "needed", "CPU s", *PRINTED_FOR]
+    head = ["links by", "kind", "BLEU", "chrF", "links", "phrase pairs", "loaded", "CPU s", *PRINTED_FOR]
     lines = [head, ["---"] * 2 + ["---:"] * (len(head) - 2)]
     for cell in found:
         one, numbers = beside[cell.job], cell.numbers
@@ -103,7 +103,8 @@ def _about() -> str:
         "Made by `python -m benchmarks.translation`; commits and signatures are in `translation.csv`. Only the phrase table"
         " differs between systems: n-gram model, lexical models and weights are the translation system's own. ± is half of"
         f" a 95 per cent interval, * a difference from `{BASELINE}` with p < {LEVEL} (paired bootstrap, {RESAMPLES:,}"
-        " resamples, no correction for the number of comparisons). *Phrase pairs* is the size of the whole table, *needed*"
-        " what the test text has of it, *CPU s* all of a system's run, and for the first one the shared models and the"
-        f" tuning, too. The last columns are the papers' own BLEU, on other texts. {papers}."
+        " resamples, no correction for the number of comparisons). *Phrase pairs* is the size of the whole table, *loaded*"
+        " what the decoder gets of it for the test text, *CPU s* all of a system's run; the first one's has the tuning, too,"
+        " and the shared models unless an earlier run had made them. The last columns are the papers' own BLEU, on other"
+        f" texts. {papers}."
     )
