@@ -59,6 +59,44 @@ TRICKS = (
         (COMPILING, START, PRESET),
     ),
     Trick(
+        "parts are compiled once for all numbers of a type",
+        (
+            (
+                NUMBA,
+                "    if numba.version_info.short not in KNOWN_INSIDE:\n        return compiled\n",
+                "    return compiled\n",
+            ),
+        ),
+        (COMPILING, PRESET),
+    ),
+    Trick(
+        "numba's flags are compared by those that were set",
+        (
+            (
+                NUMBA,
+                "    TargetConfig.__eq__, TargetConfig.__hash__ = _same, lambda self: hash(type(self))\n",
+                "    pass\n",
+            ),
+        ),
+        (COMPILING,),
+    ),
+    Trick(
+        "nobody looks for garbage while kernels are compiled",
+        ((NUMBA, "            gc.disable()\n", ""),),
+        (COMPILING,),
+    ),
+    Trick(
+        "indices are taken as they stand",
+        (
+            (
+                NUMBA,
+                "    _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index\n",
+                "    pass\n",
+            ),
+        ),
+        (COMPILING, PRESET),
+    ),
+    Trick(
         "no wrapper for C",
         ((NUMBA, ', "no_cfunc_wrapper": True}', "}"),),
         (COMPILING, START),

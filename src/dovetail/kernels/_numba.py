@@ -6,6 +6,7 @@ it must not prepare the compiler.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -22,6 +23,7 @@ from numba.core.compiler import DefaultPassBuilder as Passes
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.datamodel import PrimitiveModel, register_default
 from numba.core.runtime import _nrt_python
+from numba.core.targetconfig import TargetConfig
 from numba.core.typed_passes import NativeLowering
 from numba.extending import intrinsic, typeof_impl
 from numba.np import arrayobj
@@ -52,14 +54,40 @@ if numba.version_info.short in KNOWN_INSIDE:
     _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index
 
 
+def _same(self: TargetConfig, other: object) -> Any:
+    """Whether two sets of numba's flags are the same, by those that were set: at most a few of sixty.
+
+    Typing a kernel asks tens of thousands of times, for flags are a part of the keys under which numba remembers what fits
+    the arguments of a `+`; all sets have one hash in numba, too.
+    """
+    if type(self) is not type(other):
+        return NotImplemented
+    mine, others = self._values, other._values  # type: ignore[attr-defined]
+    if mine.keys() == others.keys():
+        return mine == others
+    return all(getattr(self, flag) == getattr(other, flag) for flag in mine.keys() | others.keys())
+
+
+if numba.version_info.short in KNOWN_INSIDE:
+    TargetConfig.__eq__, TargetConfig.__hash__ = _same, lambda self: hash(type(self))
+
+
 class _Watch(event.Listener):
-    """Has what is compiled counted and timed."""
+    """Has what is compiled counted and timed; and has nobody look for garbage meanwhile, which finds none."""
+
+    def __init__(self) -> None:
+        self._collecting = True
 
     def on_start(self, event: Any) -> None:
+        if not compilation.running:
+            self._collecting = gc.isenabled()
+            gc.disable()
         compilation.begin()
 
     def on_end(self, event: Any) -> None:
         compilation.end()
+        if self._collecting and not compilation.running:
+            gc.enable()
 
 
 event.register("numba:compile", _Watch())
@@ -85,7 +113,7 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 def part(function: Callable[..., Any]) -> Any:
     """The same for use by other kernels alone, which take it in before they are optimised, and are saved with it."""
-    return numba.njit(**_COMMON, **_only_a_part())(function)
+    return _by_plain_types(numba.njit(**_COMMON, **_only_a_part())(function))
 
 
 def leaf(function: Callable[..., Any]) -> Any:
@@ -95,7 +123,23 @@ def leaf(function: Callable[..., Any]) -> Any:
     two dozen arrays cost as much as drawing a few words, and so does handing them over.  A leaf takes its arrays for
     granted, cannot make any, and becomes a part of the kernel that calls it.
     """
-    return numba.njit(**_COMMON, **_only_a_part(), _nrt=False, forceinline=True)(function)
+    return _by_plain_types(numba.njit(**_COMMON, **_only_a_part(), _nrt=False, forceinline=True)(function))
+
+
+def _by_plain_types(compiled: Any) -> Any:
+    """Compile a part once for all numbers of a type, where numba would for each constant that it is called with.
+
+    LLVM sees the constants all the same, since it takes the parts in.
+    """
+    if numba.version_info.short not in KNOWN_INSIDE:
+        return compiled
+    numbas_template = compiled.get_call_template
+
+    def template(arguments: Any, keywords: Any) -> Any:
+        return numbas_template(tuple(map(types.unliteral, arguments)), keywords)
+
+    compiled.get_call_template = template
+    return compiled
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
