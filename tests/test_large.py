@@ -18,9 +18,10 @@ import many_texts
 from dovetail import Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
+from dovetail.durable import put
 from dovetail.large import memory
 from dovetail.large.memory import facts_of, required_memory
-from dovetail.large.work import WorkFolder, put, work_folder
+from dovetail.large.work import WorkFolder, work_folder
 from dovetail.recipes import find_recipe
 from dovetail.training.drawing import lesson
 

@@ -20,12 +20,8 @@ from typing import Any
 from dovetail.alignments.formats_lines import parse_link_lines
 from dovetail.alignments.gold import GoldPair, numbered_lines, write_gold
 from dovetail.bitext.text import MAGIC, read_lines
+from dovetail.durable import locked, to_disk
 from dovetail.errors import InputError
-
-try:
-    import fcntl
-except ImportError:  # Windows, where nobody watches over two servers with one file
-    fcntl = None  # type: ignore[assignment]
 
 SET, UNDO, REDO, FINISH, REOPEN, READ = "set", "undo", "redo", "finish", "reopen", "read"
 ACTIONS = (SET, UNDO, REDO, FINISH, REOPEN)  # READ is ours alone: what somebody wrote into the gold file
@@ -229,7 +225,7 @@ def open_drafts(gold: str | os.PathLike[str], clock: Callable[[], str] = _now) -
         os.close(descriptor)
         raise
     if new:
-        _fsync_directory(path.parent)
+        to_disk(path.parent)
     return drafts
 
 
@@ -251,19 +247,13 @@ def _line(pair: int, action: str, draft: Draft, start: str | None) -> bytes:
 
 
 def _take(descriptor: int, gold: Path) -> None:
-    """Keep others from writing the same journal; the lock goes with the process, however that ends."""
-    if fcntl is None:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    """Keep others from writing the same journal."""
+    if not locked(descriptor):
         raise InputError(
             "another `dovetail annotate` is writing this file",
             path=gold,
             remedy="Open its page, or name a file of your own: finished ones can be put together with `cat`.",
-        ) from None
-    except OSError:
-        pass  # a file system without locks
+        )
 
 
 def _whole_lines(descriptor: int) -> bytes:
@@ -292,13 +282,3 @@ def _read_gold(path: Path) -> dict[int, str]:
             remedy="annotate goes on with files of numbers, tabs and links only: name a new file, or mend this one.",
         ) from error
     return {pair: canonical(links) for pair, links in found.items()}
-
-
-def _fsync_directory(folder: Path) -> None:
-    """A new file's name is on the disk only when its directory is."""
-    with suppress(OSError):  # Windows knows no such thing
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

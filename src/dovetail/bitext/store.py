@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from dovetail.durable import to_disk
+
 _FLOATS = {"F64": "f8", "F32": "f4"}
 _WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
 _DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
@@ -65,7 +67,7 @@ class Folder(Store):
                 os.fsync(file.fileno())
         os.replace(beside, place)
         if lasting:
-            sync_folder(self.path)
+            to_disk(self.path)
 
     def get(self, name: str) -> dict[str, np.ndarray]:
         with open(self._place(name), "rb") as file:
@@ -116,17 +118,6 @@ def give_back() -> None:
     if sys.platform == "linux":
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
-
-
-def sync_folder(path: Path) -> None:
-    """See to it that the names in a folder last, too."""
-    if os.name != "posix":
-        return
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _write(file: Any, arrays: Mapping[str, np.ndarray]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dovetail.cli.listening import listening_options, own_names, own_socket
 from dovetail.cli.options import plugins, reading, reading_of, text_options
 from dovetail.errors import InputError
 
@@ -46,20 +47,7 @@ class NumberRange(click.ParamType):
     help="Offer first what would teach the model most, or go through the text.  [default: as in --pairs, else gain]",
 )
 @click.option("--name", default="", metavar="WHO", help="Who annotates; each can still write another name on the page.")
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on.  The default is reached from this machine only.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
-@click.option(
-    "--max-words",
-    type=click.IntRange(1),
-    default=400,
-    show_default=True,
-    help="Longest sentence that a model is asked about.",
-)
+@listening_options
 @click.option("--threads", type=click.IntRange(1), metavar="N", help="Threads; never changes the result.")
 @click.option("--quiet", is_flag=True, help="Print the address only.")
 @text_options
@@ -83,7 +71,6 @@ def annotate(source: str, target: str | None, **values: Any) -> None:
     from dovetail.annotate.drafts import open_drafts
     from dovetail.annotate.sheet import open_sheet, read_numbers
     from dovetail.cli.align import say_compiling
-    from dovetail.cli.listening import own_names, own_socket
     from dovetail.cli.progress import say
 
     options, quiet, load = reading(values), values["quiet"], values["load"]

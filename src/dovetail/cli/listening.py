@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import click
 
 from dovetail.errors import InputError
+
+
+def listening_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--host, --port, --max-words."""
+    options = (
+        click.option(
+            "--host",
+            default="127.0.0.1",
+            show_default=True,
+            help="Address to listen on.  The default is reached from this machine only.",
+        ),
+        click.option(
+            "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one."
+        ),
+        click.option(
+            "--max-words",
+            type=click.IntRange(1),
+            default=400,
+            show_default=True,
+            help="Longest sentence that a model is asked about.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def own_names(host: str) -> tuple[str, ...]:

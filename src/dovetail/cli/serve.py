@@ -8,6 +8,7 @@ import click
 
 from dovetail.cli.aligned import links_format
 from dovetail.cli.index import index_place, ready_index
+from dovetail.cli.listening import listening_options, own_names, own_socket
 from dovetail.cli.options import plugins, text_options
 from dovetail.errors import InputError
 
@@ -28,16 +29,9 @@ if TYPE_CHECKING:
     help="A model that `dovetail align --save` wrote; repeatable.",
 )
 @index_place
-@click.option(
-    "--host",
-    default="127.0.0.1",
-    show_default=True,
-    help="Address to listen on.  The default is reached from this machine only.",
-)
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@listening_options
 @click.option("--max-bytes", type=click.IntRange(1), default=1 << 20, show_default=True, help="Largest request taken.")
 @click.option("--max-pairs", type=click.IntRange(1), default=1000, show_default=True, help="Most pairs of a request.")
-@click.option("--max-words", type=click.IntRange(1), default=400, show_default=True, help="Longest sentence aligned.")
 @click.option(
     "--max-seconds",
     type=click.FloatRange(0, min_open=True),
@@ -74,7 +68,6 @@ def serve(models: tuple[str, ...], host: str, port: int, threads: int | None, qu
             remedy="Install what it needs: python -m pip install fastapi jinja2 uvicorn.",
         ) from error
     from dovetail.cli.align import say_compiling
-    from dovetail.cli.listening import own_names, own_socket
     from dovetail.cli.progress import say
     from dovetail.cli.view import load_models
 

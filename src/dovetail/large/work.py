@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -23,6 +22,7 @@ from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.text import display_name, open_bytes
+from dovetail.durable import locked, put, to_disk
 from dovetail.errors import InputError
 
 BLOCK = 1 << 20
@@ -85,9 +85,9 @@ class WorkFolder:
             for side, block in blocks:
                 handles[side].write(block)
         for path, spool in zip(beside, spools, strict=True):
-            _keep(path)
+            to_disk(path)
             os.replace(path, spool)
-        _keep(self.place)
+        to_disk(self.place)
 
     @property
     def learned(self) -> dict[str, Any] | None:
@@ -101,7 +101,7 @@ class WorkFolder:
     def keep_model(self, about: Mapping[str, Any]) -> None:
         """The model that was saved here is whole."""
         for path in (*self.model.iterdir(), self.model, self.place):
-            _keep(path)
+            to_disk(path)
         put(self.place / "learned.json", json.dumps(about).encode())
 
     def links(self, names: list[str]) -> LinkJournal:
@@ -169,7 +169,7 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
     try:
         path.mkdir(parents=True, exist_ok=True)
         with open(path / "lock", "w") as lock:
-            if not _locked(lock):
+            if not locked(lock.fileno()):
                 raise InputError("another run works in this folder", path=place, remedy="Wait for it, or name another.")
             yield WorkFolder(path)
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
@@ -187,38 +187,6 @@ def _blocks(path: StrPath) -> Iterator[bytes]:
     with open_bytes(path) as stream:
         while block := stream.read(BLOCK):
             yield block
-
-
-def _locked(handle: IO[str]) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows, where nobody watches over two runs in one folder
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def put(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all, whatever happens."""
-    beside = path.with_name(f".{path.name}")
-    beside.write_bytes(content)
-    _keep(beside)
-    os.replace(beside, path)
-    _keep(path.parent)
-
-
-def _keep(path: Path) -> None:
-    """Have the system write a file, or a folder's names, to disk now."""
-    if path.is_dir() and sys.platform == "win32":
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def identity(path: StrPath) -> list[Any]:

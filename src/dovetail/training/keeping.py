@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.store import Folder, release, sync_folder
+from dovetail.bitext.store import Folder, release
+from dovetail.durable import put
 from dovetail.errors import InputError
 from dovetail.models.tree import kept, taken
 
@@ -72,12 +72,7 @@ def claim(path: Path, about: Mapping[str, Any]) -> None:
         beside = path / f".{ABOUT}"
         if any(one != beside for one in path.iterdir()):  # which a killed run may have left
             raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
-        with open(beside, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, place)
-        sync_folder(path)
+        put(place, text.encode())
     except OSError as error:
         raise InputError(
             f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
