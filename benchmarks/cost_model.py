@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail import Aligner, Bitext, read_bitext
-from dovetail import aligner as aligner_module
+from dovetail import Aligner, Bitext, fitting, read_bitext
 from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
 from dovetail.bitext.store import Folder
 from dovetail.engines import Threads
@@ -212,7 +211,7 @@ def measure(source: str, target: str, sizes: Sequence[int], shard_cells: int) ->
     bitext = read_bitext(source, target)
     reading = (time.process_time() - began) / len(bitext)
     model_bytes, figures = [], None
-    aligner_module.WHOLE_CELLS = aligner_module.SHARD_CELLS = shard_cells
+    fitting.WHOLE_CELLS = fitting.SHARD_CELLS = shard_cells
     for size in (min(sizes) // 10, *sizes):  # the first compiles, and is forgotten
         part = bitext.part(0, min(size, len(bitext)))
         engine, cells = Measured(), cells_of(part)

@@ -84,10 +84,10 @@ def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bytes(rec
 
 KILLED_RUN = """
 import sys
-import dovetail.aligner, same_bytes
+import dovetail.fitting, same_bytes
 from dovetail.bitext import shards
 shards.BLOCK_CELLS = 4000
-dovetail.aligner.WHOLE_CELLS = dovetail.aligner.SHARD_CELLS = 9000
+dovetail.fitting.WHOLE_CELLS = dovetail.fitting.SHARD_CELLS = 9000
 bitext = same_bytes.demo().part(0, 300)
 dovetail.Aligner("joint-best", seed=1, threads=2, sample=4000).fit(bitext, work=sys.argv[1]).save(sys.argv[2])
 """

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import naive
 import same_bytes
-from dovetail import Aligner, Bitext
-from dovetail import aligner as aligner_module
+from dovetail import Aligner, Bitext, fitting
 from dovetail.bitext import sharding, shards
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
@@ -37,8 +36,8 @@ MANY = [
 
 def cut_into(monkeypatch, cells: int) -> None:
     """Let aligners cut texts into shards of so many cells."""
-    monkeypatch.setattr(aligner_module, "WHOLE_CELLS", cells)
-    monkeypatch.setattr(aligner_module, "SHARD_CELLS", cells)
+    monkeypatch.setattr(fitting, "WHOLE_CELLS", cells)
+    monkeypatch.setattr(fitting, "SHARD_CELLS", cells)
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
-from hashlib import sha256
 from operator import index
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +18,8 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.alignments.views import Cells, cells_of, mixed
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards
-from dovetail.bitext.shards import Shard, Slots, shard_of
+from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder, give_back
 from dovetail.bitext.views import WORDS, Cuts, Seen, Views
@@ -34,21 +31,21 @@ from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, engine_of
 from dovetail.errors import InputError
+from dovetail.fitting import Dictionary, check_told, given, priors_of, shards_of, signature, start_at
 from dovetail.kernels.learned.records import WordFacts
 from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
 from dovetail.models.fertility.expected import ExpectedLinks
-from dovetail.models.lexicon.lexicon import Prior, PriorOptions
-from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.lexicon.lexicon import Prior
 from dovetail.models.lexicon.words import WordMap
-from dovetail.models.model import Model, Worked
+from dovetail.models.model import Model, Worked, moved
 from dovetail.models.registry import models
-from dovetail.models.storage import FORMAT_VERSION, Saved, load_model, model_files, one_line, save_model
+from dovetail.models.storage import Saved, load_model, model_files, one_line, save_model
 from dovetail.recipes import Recipe, find_recipe
 from dovetail.training.development import Development
 from dovetail.training.drawing import Lesson, lesson
-from dovetail.training.keeping import Keeper, claim, digest
+from dovetail.training.keeping import Keeper, claim
 from dovetail.training.monitor import Monitor, Watch
-from dovetail.training.train import Convergence, Start, Task, Training, trainings
+from dovetail.training.train import Convergence, Start, Task, trainings
 
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
     from dovetail.learning.learn import Learned
@@ -109,7 +106,7 @@ class Aligner:
         progress: Watch = None,
         *,
         warm_start: Aligner | str | PathLike[str] | None = None,
-        dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None = None,
+        dictionary: Dictionary | None = None,
         constraints: Sequence[Constraint] = (),
         priors: Sequence[Prior] = (),
         development: tuple[Bitext | int, Gold] | None = None,
@@ -131,20 +128,7 @@ class Aligner:
         """
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
-        if constraints and not train.takes_constraints:
-            raise InputError(
-                f"the recipe {self.recipe.name} takes no constraints",
-                remedy="Choose hmm-constrained, hmm-bijective, hmm-symmetric, or the same of ibm1.",
-            )
-        named = self.recipe.options.of(PriorOptions).chosen() if PriorOptions in self.recipe.owners else None
-        if priors and named is None:
-            raise InputError(
-                f"the recipe {self.recipe.name} takes no priors", remedy="Choose default, hmm or ibm1, say."
-            )
-        if constraints and self.recipe.options.of(Views).others:
-            raise InputError(
-                "constraints speak of words, not of other views", remedy="Drop the constraints or the views."
-            )
+        check_told(self.recipe, train, constraints, priors, dictionary)
         learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options)
         bitext = learned.bitext
         for constraint in constraints:
@@ -153,12 +137,14 @@ class Aligner:
         gold = None if development is None else self._development(learned, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
-        all_priors = (*(named or ()), *self._dictionary_priors(learned, dictionary), *priors)
+        warm_model = None if warm is None else warm._compacted()
+        start = Start() if warm is None else start_at(warm._compacted(), warm._words(bitext), self.engine)
+        all_priors = (*priors_of(self.recipe, learned, dictionary), *priors)
         if work is not None:
-            claim(Path(work), self._told(bitext, warm, all_priors))
-        corpus, folder = self._corpus(learned, train, work)
+            claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors))
+        corpus, folder = shards_of(learned, train, self.recipe.options, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows
-            monitor.keeper = Keeper(Folder(Path(work) / "training"), _given(bitext, corpus, all_priors))
+            monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors))
         task = Task(
             self.recipe.model,
             corpus,
@@ -166,7 +152,7 @@ class Aligner:
             self.recipe.options,
             self.engine,
             monitor,
-            self._start(bitext, warm),
+            start,
             self.seed,
             tuple(constraints),
             all_priors,
@@ -471,40 +457,9 @@ class Aligner:
     def _lay_out(self, bitext: Bitext, ranked: bool = True) -> Shard:
         return shard_of(bitext, self.engine.pool, ranked=ranked)
 
-    def _corpus(
-        self, learned: Lesson, train: Training, work: str | PathLike[str] | None
-    ) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
-        """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
-        bitext, cells = learned.bitext, learned.cells
-        if learned.sampled or cells <= WHOLE_CELLS or not train.many_shards(self.recipe.options, cells):
-            return [self._lay_out(bitext)], nullcontext()
-        if work is not None:
-            return ManyShards(bitext, self.engine.pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
-        folder = TemporaryDirectory(prefix="dovetail-")
-        return ManyShards(bitext, self.engine.pool, Folder(folder.name), SHARD_CELLS), folder
-
-    def _told(self, bitext: Bitext, warm: Aligner | None, priors: Sequence[Prior]) -> dict[str, Any]:
-        """What tells this training from others: all that its iterations depend on."""
-        return {
-            "format": FORMAT_VERSION,
-            "recipe": self.recipe.to_dict(),
-            "seed": self.seed,
-            "shards": [WHOLE_CELLS, SHARD_CELLS],
-            "text": digest(bitext),
-            "start": None if warm is None else warm._digest(),
-            "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
-        }
-
-    def _digest(self) -> str:
-        """Tells a trained aligner from others."""
-        compact, found = self._compacted(), sha256()
-        for name, values in sorted({**compact.lexicon.arrays(), **compact.arrays()}.items()):
-            found.update(name.encode() + np.ascontiguousarray(values).tobytes())
-        return found.hexdigest()
-
     def _transferred(self, bitext: Bitext, shard: Shard) -> Model:
         """The model for the words of another text."""
-        return _transferred(self._compacted(), shard, self._words(bitext), self.engine)
+        return moved(self._compacted(), shard.slots, self._words(bitext), self.engine.pool)
 
     def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
         decodable = self._undecided(model, bitext, shard)
@@ -552,7 +507,7 @@ class Aligner:
     def _align_part(self, model: Model, words: WordMap, ready: bool, part: Bitext) -> tuple[Alignments, int]:
         """A part of a text, whose words the model is `ready` for or has to be told where they are; and its pieces."""
         shard = self._lay_out(part, ranked=not ready)
-        own = model if ready else _transferred(model, shard, words, self.engine)
+        own = model if ready else moved(model, shard.slots, words, self.engine.pool)
         return self._align(own, part, shard), len(shard.pieces)
 
     def _sent(self) -> Aligner:
@@ -574,7 +529,7 @@ class Aligner:
         for first in range(0, len(text), CHUNK_PAIRS):
             part = text.part(first, min(first + CHUNK_PAIRS, len(text)))
             shard = self._lay_out(part)
-            model = _transferred(self._compacted(), shard, words, self.engine)
+            model = moved(self._compacted(), shard.slots, words, self.engine.pool)
             found.add(self._decodable(model, part, shard), shard, self.engine.pool)
         return found.means(side, numbers[side], len((self.source_vocabulary, self.target_vocabulary)[side]))
 
@@ -596,45 +551,10 @@ class Aligner:
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
 
         def decodable(model: Model) -> Model:
-            moved = _transferred(model.with_lexicon(model.lexicon.compact()), shard, words, self.engine)
-            return self._decodable(moved, text, shard)
+            compact = model.with_lexicon(model.lexicon.compact())
+            return self._decodable(moved(compact, shard.slots, words, self.engine.pool), text, shard)
 
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)
-
-    def _dictionary_priors(
-        self, learned: Lesson, dictionary: Mapping[tuple[str, str], float] | str | PathLike[str] | None
-    ) -> tuple[Prior, ...]:
-        if dictionary is None:
-            return ()
-        from dovetail.models.lexicon.dictionary import DictionaryPrior
-
-        if PriorOptions not in self.recipe.owners:
-            raise InputError(
-                f"the recipe {self.recipe.name} takes no dictionary", remedy="Choose default, hmm or ibm1, say."
-            )
-        if not isinstance(dictionary, Mapping):
-            from dovetail.bitext.dictionaries import read_dictionary
-
-            dictionary = read_dictionary(dictionary)
-        weight = self.recipe.options.of(PriorOptions).dictionary_weight
-        return (DictionaryPrior.of(dictionary, learned.bitext, weight, learned.sampled),)
-
-    def _start(self, bitext: Bitext, other: Aligner | None) -> Start:
-        if other is None:
-            return Start(lambda slots, table: TableLexicon.uniform(slots, table=table))
-        compact, words = other._compacted(), other._words(bitext)
-
-        def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
-            return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, self.engine.pool)
-
-        return Start(lexicon, compact.jumps_to_start, lambda shard: _transferred(compact, shard, words, self.engine))
-
-
-def _given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> dict[str, Any]:
-    """Values that a training has before it begins, and need not keep."""
-    slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
-    given = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
-    return given | {f"prior {number}": prior for number, prior in enumerate(priors)}
 
 
 def _aligned(aligner: Aligner, made: Callable[[], Bitext]) -> tuple[Bitext, Alignments]:
@@ -644,8 +564,3 @@ def _aligned(aligner: Aligner, made: Callable[[], Bitext]) -> tuple[Bitext, Alig
 
 def _choice(recipe: Recipe) -> Choice:
     return Choice(recipe.decoder, recipe.combine, recipe.options)
-
-
-def _transferred(compact: Model, shard: Shard, words: WordMap, engine: Engine) -> Model:
-    """The model for the words of another text."""
-    return compact.with_lexicon(compact.lexicon.transfer(shard.slots, words, engine.pool)).for_words(words)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import Block, Shard
+from dovetail.bitext.shards import Block, Shard, Slots
 from dovetail.errors import InputError
 from dovetail.kernels.records import Workspace
 from dovetail.models.fertility.entries import FertilityMeans
@@ -24,9 +24,8 @@ from dovetail.pool import Pool
 
 S = TypeVar("S", bound="Statistics")
 M = TypeVar("M", bound="Model")
-Memory = (
-    Any  # what a shard keeps from one iteration to the next: live cells, multipliers, starts of chains; its model knows
-)
+# What a shard keeps from one iteration to the next: live cells, multipliers, starts of chains; its model knows.
+Memory = Any
 Worked = Callable[[int], None]  # called with the number of pieces done
 
 
@@ -158,3 +157,8 @@ class Model(Learner, Protocol):
 
 def refused(model: Model, what: str, remedy: str) -> InputError:
     return InputError(f"the model {model.name} {what}", remedy=remedy)
+
+
+def moved(compact: Model, slots: Slots, words: WordMap, pool: Pool) -> Model:
+    """A compact model for the slots of another text, whose words it has at `words`."""
+    return compact.with_lexicon(compact.lexicon.transfer(slots, words, pool)).for_words(words)

@@ -43,6 +43,10 @@ class Convergence(Options):
     )
 
 
+def uniform(slots: Slots, table: np.ndarray | None) -> TableLexicon:
+    return TableLexicon.uniform(slots, table=table)
+
+
 @dataclass(frozen=True)
 class Start:
     """Where training starts from: a lexicon for any slots of the text, and what a trained model brings, if there is one.
@@ -51,7 +55,7 @@ class Start:
     `warm` is the model itself for the words of some shard.
     """
 
-    lexicon: Callable[[Slots, np.ndarray | None], TableLexicon]
+    lexicon: Callable[[Slots, np.ndarray | None], TableLexicon] = uniform
     jumps: tuple[JumpFactor, JumpFactor] | None = None
     warm: Callable[[Shard], Model] | None = None
 

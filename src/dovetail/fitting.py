@@ -1,0 +1,123 @@
+"""What an aligner hands to a training: the text in shards, priors, where to begin, and what tells it from others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards
+from dovetail.bitext.shards import Shard, Slots, shard_of
+from dovetail.bitext.store import Folder
+from dovetail.bitext.views import Views
+from dovetail.engines import Engine
+from dovetail.errors import InputError
+from dovetail.models.lexicon.lexicon import Prior, PriorOptions
+from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.lexicon.words import WordMap
+from dovetail.models.model import Model, moved
+from dovetail.models.storage import FORMAT_VERSION
+from dovetail.options import Settings
+from dovetail.pool import Pool
+from dovetail.recipes import Recipe
+from dovetail.training.drawing import Lesson
+from dovetail.training.keeping import digest
+from dovetail.training.train import Start, Training
+
+if TYPE_CHECKING:
+    from dovetail.models.constraints import Constraint
+
+Dictionary = Mapping[tuple[str, str], float] | str | PathLike[str]
+
+
+def check_told(
+    recipe: Recipe,
+    train: Training,
+    constraints: Sequence[Constraint],
+    priors: Sequence[Prior],
+    dictionary: Dictionary | None,
+) -> None:
+    """InputError if the recipe's training does not take what it is told."""
+    if constraints and not train.takes_constraints:
+        raise InputError(
+            f"the recipe {recipe.name} takes no constraints",
+            remedy="Choose hmm-constrained, hmm-bijective, hmm-symmetric, or the same of ibm1.",
+        )
+    if constraints and recipe.options.of(Views).others:
+        raise InputError("constraints speak of words, not of other views", remedy="Drop the constraints or the views.")
+    told = "priors" if priors else "dictionary" if dictionary is not None else ""
+    if told and PriorOptions not in recipe.owners:
+        raise InputError(f"the recipe {recipe.name} takes no {told}", remedy="Choose default, hmm or ibm1, say.")
+
+
+def priors_of(recipe: Recipe, learned: Lesson, dictionary: Dictionary | None) -> tuple[Prior, ...]:
+    """The recipe's priors on the lexicon, and a dictionary's."""
+    if PriorOptions not in recipe.owners:
+        return ()
+    options = recipe.options.of(PriorOptions)
+    if dictionary is None:
+        return tuple(options.chosen())
+    from dovetail.models.lexicon.dictionary import DictionaryPrior
+
+    if not isinstance(dictionary, Mapping):
+        from dovetail.bitext.dictionaries import read_dictionary
+
+        dictionary = read_dictionary(dictionary)
+    told = DictionaryPrior.of(dictionary, learned.bitext, options.dictionary_weight, learned.sampled)
+    return (*options.chosen(), told)
+
+
+def shards_of(
+    learned: Lesson, train: Training, options: Settings, pool: Pool, work: str | PathLike[str] | None
+) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
+    """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
+    bitext, cells = learned.bitext, learned.cells
+    if learned.sampled or cells <= WHOLE_CELLS or not train.many_shards(options, cells):
+        return [shard_of(bitext, pool)], nullcontext()
+    if work is not None:
+        return ManyShards(bitext, pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
+    folder = TemporaryDirectory(prefix="dovetail-")
+    return ManyShards(bitext, pool, Folder(folder.name), SHARD_CELLS), folder
+
+
+def start_at(compact: Model, words: WordMap, engine: Engine) -> Start:
+    """Where a trained model is, which has the text's words at `words`."""
+
+    def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
+        return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, engine.pool)
+
+    return Start(lexicon, compact.jumps_to_start, lambda shard: moved(compact, shard.slots, words, engine.pool))
+
+
+def signature(recipe: Recipe, seed: int, bitext: Bitext, warm: Model | None, priors: Sequence[Prior]) -> dict[str, Any]:
+    """What tells a training from others: all that its iterations depend on."""
+    return {
+        "format": FORMAT_VERSION,
+        "recipe": recipe.to_dict(),
+        "seed": seed,
+        "shards": [WHOLE_CELLS, SHARD_CELLS],
+        "text": digest(bitext),
+        "start": None if warm is None else _digest(warm),
+        "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
+    }
+
+
+def _digest(model: Model) -> str:
+    found = sha256()
+    for name, values in sorted({**model.lexicon.arrays(), **model.arrays()}.items()):
+        found.update(name.encode() + np.ascontiguousarray(values).tobytes())
+    return found.hexdigest()
+
+
+def given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> dict[str, Any]:
+    """Values that a training has before it begins, and need not keep."""
+    slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
+    known = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
+    return known | {f"prior {number}": prior for number, prior in enumerate(priors)}
