@@ -258,7 +258,7 @@ def _laid_out(part: Bitext, shard_cells: int) -> float:
 
 def _adding(part: Bitext, shard_cells: int) -> float:
     """Adding what one shard of ordinary size counts by word, block after block."""
-    from dovetail.models.joint import WordSums
+    from dovetail.models.joint_statistics import WordSums
 
     sizes, blocks = (len(part.source.vocabulary), len(part.target.vocabulary)), SHARD_CELLS >> 22
     total, one = WordSums.zeros(sizes, 5), WordSums.zeros((sizes[0] // 4, sizes[1] // 4), 5)
