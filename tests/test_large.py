@@ -140,6 +140,40 @@ def test_an_interruption_says_how_to_go_on(texts, tmp_path):
     assert not (tmp_path / "links").exists()
 
 
+BUSY_RUN = """
+import sys, threading, time
+from dovetail import pool
+from dovetail.__main__ import main
+
+def busy(self, function, tasks, *shared):
+    "A thread that nobody can interrupt, as one in a compiler is."
+    begun = threading.Event()
+    done = self.executor.submit(lambda: (begun.set(), time.sleep(60)))
+    begun.wait()
+    print("busy", file=sys.stderr, flush=True)
+    return done.result()
+
+pool.Pool.map = busy
+main()
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_thread_that_is_busy_keeps_nobody_waiting(texts, tmp_path, number, status):
+    command = [sys.executable, "-c", BUSY_RUN, "align", "x.en", "x.fr", "-o", str(tmp_path / "links"), "--quiet"]
+    process = subprocess.Popen(
+        command,
+        cwd=texts,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stderr.readline() == b"busy\n"
+    process.send_signal(number)
+    assert process.wait(20) == status
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_work_folder_belongs_to_one_command_and_one_run(texts, tmp_path):
     work = tmp_path / "work"
     links(texts, "x.en", "x.fr", *FAST, "--work", work)

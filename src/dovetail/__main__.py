@@ -5,7 +5,14 @@ Until the command line is imported, Ctrl-C ends the process as it ends any other
 
 from __future__ import annotations
 
+import atexit
+import os
 import signal
+import sys
+from contextlib import suppress
+from typing import NoReturn
+
+ENDED = 128  # and the number of a signal: the exit status of a command that one ended
 
 
 def main() -> None:
@@ -16,7 +23,21 @@ def main() -> None:
 
     if ours:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    run()
+    try:
+        run()
+    except SystemExit as end:
+        if isinstance(end.code, int) and end.code > ENDED:
+            _leave(end.code)
+        raise
+
+
+def _leave(status: int) -> NoReturn:
+    """End now, unfinished files being removed: the interpreter would wait for threads, of which one may compile a kernel."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):  # closed, or nobody reads it any more
+            stream.flush()
+    atexit._run_exitfuncs()
+    os._exit(status)
 
 
 if __name__ == "__main__":
