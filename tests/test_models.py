@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import naive
+from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.shards import lay_out
 from dovetail.decoding.decoders import FORWARD, REVERSE, Viterbi
 from dovetail.decoding.evidence import Evidence
@@ -181,7 +182,7 @@ def test_viterbi_finds_the_enumerated_optimum(kind, pairs, seed):
 def test_em_never_lowers_the_likelihood(pairs, seed, kind):
     shard = cells_of(pairs)
     monitor = Monitor()
-    em.fit(models(shard, seed)[kind], [shard], ENGINE, 8, monitor)
+    em.fit(models(shard, seed)[kind], OneShard(shard), ENGINE, 8, monitor)
     history = np.array([scores for _, scores in monitor.history])
     # The first E-step belongs to made-up entries that are no distribution; from the second on EM must climb.
     gains = np.diff(history[1:], axis=0)
@@ -191,7 +192,7 @@ def test_em_never_lowers_the_likelihood(pairs, seed, kind):
 def test_em_on_one_unambiguous_pair_of_sentences_learns_the_translations():
     pairs = [([0, 1], [0, 1]), ([0, 2], [0, 2]), ([1, 2], [1, 2])]
     shard = cells_of(pairs)
-    model, _ = em.fit(IBM1(TableLexicon.uniform(shard.slots)), [shard], ENGINE, 30, Monitor())
+    model, _ = em.fit(IBM1(TableLexicon.uniform(shard.slots)), OneShard(shard), ENGINE, 30, Monitor())
     forward, _ = entries(model.lexicon, [0, 1], [0, 1])
     assert forward[0, 0] > 0.8 > 0.2 > forward[0, 1]
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import naive_projection as naive_pr
 from dovetail import Aligner, Bitext, Gold, InputError, precision_recall_curve, read_gold
+from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.text import read_lines
 from dovetail.cli import main
 from dovetail.engines import Threads
@@ -221,7 +222,7 @@ def test_em_never_lowers_the_regularized_objective(kind, constraint, pairs, seed
     _, model, cells = constrained_model(pairs, seed, kind, (constraint,), exact)
     model.warm = warm
     monitor = Monitor()
-    em.fit(model, [cells], ENGINE, 8, monitor)
+    em.fit(model, OneShard(cells), ENGINE, 8, monitor)
     history = np.array([scores.sum() for _, scores in monitor.history])
     gains = np.diff(history[1:])  # the first E-step belongs to made-up entries that are no distribution
     assert (gains >= -2e-4 * np.abs(history[2:])).all()
@@ -233,7 +234,7 @@ def test_warm_starts_save_passes_and_change_nothing_beyond_the_precision():
     for warm in (True, False):
         _, model, cells = constrained_model(pairs, 5, 1, (Symmetric(),), Projection(precision=1e-5, strict=True))
         model.warm = warm
-        fitted, _ = em.fit(model, [cells], ENGINE, 6, Monitor())
+        fitted, _ = em.fit(model, OneShard(cells), ENGINE, 6, Monitor())
         results.append((projected(fitted, cells)[0], fitted.effort.passes))
     assert results[0][1] < results[1][1]
     for warm, cold in zip(results[0][0], results[1][0], strict=True):

@@ -18,7 +18,6 @@ from dovetail.alignments.alignments import Alignment, Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.alignments.views import Cells, cells_of, mixed
 from dovetail.bitext.corpus import Bitext, TextOptions
-from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder, give_back
@@ -142,7 +141,7 @@ class Aligner:
         all_priors = (*priors_of(self.recipe, learned, dictionary), *priors)
         if work is not None:
             claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors))
-        corpus, folder = shards_of(learned, train, self.recipe.options, self.engine.pool, work)
+        corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows
             monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors))
         task = Task(
@@ -161,17 +160,17 @@ class Aligner:
         )
         with folder:
             model = train(task)
-            if isinstance(corpus, ManyShards):  # whose slots are in the folder
+            if corpus.only is None:  # its slots are in the folder
                 model = model.with_lexicon(model.lexicon.compact())
                 give_back()
-        self.model, self._compact = model, model if isinstance(corpus, ManyShards) else None
+        self.model, self._compact = model, model if corpus.only is None else None
         self.development_areas = watch.areas
         self.recipe, self.tuned, self.learned = self._chosen, None, None
         if gold is not None and Threshold in self.recipe.decoding_owners and "threshold" not in self._asked:
             grow = self.recipe.options.of(Threshold).grow if "grow" in self._asked else None
             self.tuned = gold.knobs(model, self.recipe.options.of(Tempering).temper, grow)
             self.recipe = self.recipe.with_options({"threshold": self.tuned.threshold, "grow": self.tuned.grow})
-        self._fitted = bitext, None if learned.sampled or isinstance(corpus, ManyShards) else corpus[0]
+        self._fitted = bitext, None if learned.sampled else corpus.only
         if learned.sampled:  # what is aligned is another text: the sample's own slots have done their work
             self.model = self._compacted()
         self.source_vocabulary, self.target_vocabulary = bitext.source.vocabulary, bitext.target.vocabulary

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, ManyShards
-from dovetail.bitext.shards import Shard, Slots, shard_of
+from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard
+from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.store import Folder
 from dovetail.bitext.views import Views
 from dovetail.engines import Engine
@@ -24,12 +24,11 @@ from dovetail.models.lexicon.table import TableLexicon
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model, moved
 from dovetail.models.storage import FORMAT_VERSION
-from dovetail.options import Settings
 from dovetail.pool import Pool
 from dovetail.recipes import Recipe
 from dovetail.training.drawing import Lesson
 from dovetail.training.keeping import digest
-from dovetail.training.train import Start, Training
+from dovetail.training.train import Start, Training, trainings
 
 if TYPE_CHECKING:
     from dovetail.models.constraints import Constraint
@@ -74,13 +73,18 @@ def priors_of(recipe: Recipe, learned: Lesson, dictionary: Dictionary | None) ->
     return (*options.chosen(), told)
 
 
+def in_shards(recipe: Recipe, sampled: bool, cells: int) -> bool:
+    """Whether a text of so many cells is gone over shard by shard."""
+    return not sampled and cells > WHOLE_CELLS and trainings[recipe.training].many_shards(recipe.options, cells)
+
+
 def shards_of(
-    learned: Lesson, train: Training, options: Settings, pool: Pool, work: str | PathLike[str] | None
-) -> tuple[Sequence[Shard], AbstractContextManager[Any]]:
+    learned: Lesson, recipe: Recipe, pool: Pool, work: str | PathLike[str] | None
+) -> tuple[Corpus, AbstractContextManager[Any]]:
     """The text as its training goes over it: one shard, or many in a folder; and what is left when training ends."""
-    bitext, cells = learned.bitext, learned.cells
-    if learned.sampled or cells <= WHOLE_CELLS or not train.many_shards(options, cells):
-        return [shard_of(bitext, pool)], nullcontext()
+    bitext = learned.bitext
+    if not in_shards(recipe, learned.sampled, learned.cells):
+        return OneShard(shard_of(bitext, pool)), nullcontext()
     if work is not None:
         return ManyShards(bitext, pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
     folder = TemporaryDirectory(prefix="dovetail-")
@@ -116,8 +120,7 @@ def _digest(model: Model) -> str:
     return found.hexdigest()
 
 
-def given(bitext: Bitext, corpus: Sequence[Shard], priors: Sequence[Prior]) -> dict[str, Any]:
+def given(bitext: Bitext, corpus: Corpus, priors: Sequence[Prior]) -> dict[str, Any]:
     """Values that a training has before it begins, and need not keep."""
-    slots = corpus.slots if isinstance(corpus, ManyShards) else corpus[0].slots
-    known = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": slots}
+    known = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": corpus.slots}
     return known | {f"prior {number}": prior for number, prior in enumerate(priors)}

@@ -1,4 +1,4 @@
-"""A text that is too large for one shard: several, laid out one after another, wait in a store until they are asked for.
+"""What a training goes over: one shard, or of a text too large for that several, which wait in a store until asked for.
 
 Shards are cut between blocks, which are the same for any size of shards, and each has its own slots.  The slots of the whole
 text are those that one large shard would have, in the same order.  So what is learned does not depend on the shards.
@@ -6,11 +6,12 @@ text are those that one large shard would have, in the same order.  So what is l
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import pairwise
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -36,6 +37,62 @@ from dovetail.pool import Pool
 
 WHOLE_CELLS = 1 << 26  # a text of so many, some 100,000 pairs, is still one shard
 SHARD_CELLS = 1 << 25  # of a larger one's shards: smaller ones take less memory, and have more slots in all
+
+
+class Corpus(Sequence[Shard]):
+    """The shards of a text; `pieces`, `slots` and `total` (cells) are those of the whole text."""
+
+    pieces: Windows
+    total: int
+
+    @property
+    @abstractmethod
+    def slots(self) -> Slots: ...
+
+    @property
+    @abstractmethod
+    def only(self) -> Shard | None:
+        """The shard of a text that is a single one, in memory; None if there are many, in a store."""
+
+    @abstractmethod
+    def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
+        """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
+
+    @abstractmethod
+    def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
+        """Room for a large array where the shards are; None: take it from memory."""
+
+
+class OneShard(Corpus):
+    """A text in memory."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard = shard
+        self.pieces, self.total = shard.pieces, shard.total
+
+    @property
+    def slots(self) -> Slots:
+        return self.shard.slots
+
+    @property
+    def only(self) -> Shard:
+        return self.shard
+
+    def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
+        return self.shard.picked(pieces, pool)
+
+    def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
+        return None
+
+    def __len__(self) -> int:
+        return 1
+
+    @overload
+    def __getitem__(self, number: int) -> Shard: ...
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Shard]: ...
+    def __getitem__(self, number: int | slice) -> Shard | Sequence[Shard]:
+        return (self.shard,)[number]
 
 
 class StoredShards(Sequence[Shard]):
@@ -65,11 +122,8 @@ class StoredShards(Sequence[Shard]):
         return unpacked(arrays, place, self.n_targets, self.longest)
 
 
-class ManyShards(StoredShards):
-    """The shards of a large text; `pieces`, `slots` and `total` (cells) are those of the whole text.
-
-    They are laid out when somebody first asks for one, or for the slots.
-    """
+class ManyShards(StoredShards, Corpus):
+    """The shards of a large text.  They are laid out when somebody first asks for one, or for the slots."""
 
     def __init__(
         self,
@@ -115,8 +169,14 @@ class ManyShards(StoredShards):
         _ = self.slots
         return self.number
 
+    @property
+    def only(self) -> None:
+        return None
+
+    def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        return self.store.table(name, shape, dtype)
+
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
-        """Some of the pieces (by number) laid out by themselves, for the same vocabularies."""
         return self._laid_out(pieces, pool)
 
     def _laid_out(self, pieces: np.ndarray, pool: Pool, block_cells: int | None = None, longest: int = 0) -> Shard:

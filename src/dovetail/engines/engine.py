@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from dovetail.bitext.sharding import StoredShards
+from dovetail.bitext.sharding import Corpus
 from dovetail.bitext.shards import Shard
 from dovetail.bitext.store import Store, give_back
 from dovetail.models.model import Learner, Memory, Statistics, Worked
@@ -21,13 +21,14 @@ def expect(
 ) -> tuple[Statistics, Memory]:
     """The E-step over one shard of a corpus: its statistics, and what it remembers."""
     shard = corpus[number]
-    if not isinstance(corpus, StoredShards):
+    if shard.place is None:
         return model.expect(shard, memory, pool, worked)
     give_back()
-    known = memory.loaded(corpus.store) if isinstance(memory, Stored) else memory
+    store = shard.place.store
+    known = None if memory is None else memory.loaded(store)
     statistics, remembered = model.on(shard, pool).expect(shard, known, pool, worked)
     if remembered is not None:
-        remembered = Stored.put(remembered, number, memory, corpus.store)
+        remembered = Stored.put(remembered, number, memory, store)
     return statistics.apart(corpus, number), remembered
 
 
@@ -64,7 +65,7 @@ class Engine(Protocol):
     local: bool  # whether all work is done in this process, which can then be told of it as it is done
 
     def sum(
-        self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked
+        self, model: Learner, corpus: Corpus, memory: Sequence[Memory], worked: Worked
     ) -> tuple[Statistics, list[Memory]]:
         """One E-step: the statistics of all shards, added in their order, and what each remembers."""
 

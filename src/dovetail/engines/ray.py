@@ -11,12 +11,11 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from dovetail.bitext.sharding import ManyShards
-from dovetail.bitext.shards import Shard
+from dovetail.bitext.sharding import Corpus, ManyShards
 from dovetail.engines.engine import A, B, Engine, expect
 from dovetail.engines.threads import Threads
 from dovetail.errors import InputError
@@ -49,11 +48,12 @@ class Ray(Engine):
         return Threads, (self.threads,)
 
     def sum(
-        self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked
+        self, model: Learner, corpus: Corpus, memory: Sequence[Memory], worked: Worked
     ) -> tuple[Statistics, list[Memory]]:
-        if not isinstance(corpus, ManyShards):  # one shard is one machine's
+        if corpus.only is not None:  # one shard is one machine's
             return Threads.sum(self, model, corpus, memory, worked)  # type: ignore[arg-type]
-        told, text, given = self._told(corpus, model)
+        many = cast(ManyShards, corpus)
+        told, text, given = self._told(many, model)
         parameters = self._ray.put(kept(model.sent(), given))
         tasks = (([told], [parameters], number, known) for number, known in enumerate(memory))
         total: Statistics | None = None
@@ -63,7 +63,7 @@ class Ray(Engine):
             statistics, memory_of_shard = taken(own, {"corpus": text, "store": text.store})
             total = statistics if total is None else total + statistics
             remembered.append(memory_of_shard)
-            worked(corpus.pieces_of(number))
+            worked(many.pieces_of(number))
         if total is None:
             raise ValueError("a corpus has at least one shard")
         return total, remembered

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side
+from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.shards import Block, Shard, shard_of
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
 from dovetail.models.constrained import Constrained, ConstrainedHMM, DecodingOptions, Multipliers
@@ -99,7 +100,7 @@ def train(task: Task) -> Constrained:
         return regularized.train(task)
     pool = task.engine.pool
     shard = shard_of(short, pool)
-    model: Constrained = regularized.train(replace(task, bitext=short, corpus=[shard]))
+    model: Constrained = regularized.train(replace(task, bitext=short, corpus=OneShard(shard)))
     words = WordMap.between(task.bitext, *task.vocabularies)
     for numbers, ids in ((words.source, short.source.ids), (words.target, short.target.ids)):
         numbers[np.bincount(ids, minlength=len(numbers)) == 0] = -1

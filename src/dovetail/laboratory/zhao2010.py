@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.shards import Block, Shard, lay_out
 from dovetail.bitext.windows import Windows
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
@@ -195,7 +196,7 @@ def train(task: Task) -> FertilityModel:
     options, start = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions).chain_start
     updates = task.settings.of(UpdateOptions).updates
     if updates > 1:
-        task = replace(task, corpus=[in_parts(task.bitext, task.shard, updates, task.engine.pool)])
+        task = replace(task, corpus=OneShard(in_parts(task.bitext, task.shard, updates, task.engine.pool)))
     ibm1 = task.fit(EmptyWordsIBM1(task.lexicon()), task.settings.of(IBM1Stage).ibm1_iterations)
     draws = Sampling(task.seed, options.samples, options.restarts, 0, soft=options.soft_counts)
     model, _, memory = sampling.counted(task, ibm1.lexicon, draws)
@@ -239,7 +240,7 @@ def fit_online(learner: Any, task: Task, iterations: int, memory: Sequence[Any],
     for iteration in range(iterations):
         learner = schedule(learner, iteration)
         for n, part in enumerate(parts):
-            statistics[n] = task.engine.sum(learner, [part], [memory[n : n + 1]], task.monitor.worked)[0]
+            statistics[n] = task.engine.sum(learner, OneShard(part), [memory[n : n + 1]], task.monitor.worked)[0]
             if iteration > 0 or n == len(parts) - 1:
                 learner = learner.reestimate(reduce(add, statistics), pool)
         if task.monitor.iterated(reduce(add, [own.log_likelihood for own in statistics])).converged:

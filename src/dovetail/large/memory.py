@@ -13,9 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.bitext.joining import picked
+from dovetail.bitext.sharding import SHARD_CELLS
 from dovetail.bitext.shards import BLOCK_CELLS, shard_of
 from dovetail.bitext.source import pair_cells
 from dovetail.errors import InputError
+from dovetail.fitting import in_shards
 from dovetail.options import Settings
 from dovetail.pool import Pool
 from dovetail.recipes import Recipe
@@ -37,9 +39,9 @@ class Needs(NamedTuple):
     slot: float
 
 
-# By training; a text of which a part was learned from first needs less.
+# Of live cells (the presets), all at once or, with less, after a part was learned from first; and of all other models.
 ALL_AT_ONCE, PART_FIRST, DENSE = Needs(8.5, 44, 62), Needs(6, 20, 62), Needs(2.5, 12, 24)
-NEEDS = {"em": DENSE, "agreement": DENSE}
+NEEDS = {"joint-hmm": ALL_AT_ONCE, "hmm-bayes": Needs(10, 12, 24)}
 
 LOOKED_AT = 2000  # pairs whose slots are counted
 GROWTH = 0.75  # of slots with cells, an exponent: 0.72 to 0.80 on 2,000 to 40,000 pairs of en-fr and de-en
@@ -55,6 +57,11 @@ class TextFacts:
     slots: int
     sampled: bool
 
+    def learning(self, needs: Needs, cells: int) -> float:
+        """Bytes for a part of so many cells; slots grow less than these."""
+        slots = self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** GROWTH
+        return needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * slots
+
 
 def facts_of(learned: Lesson) -> TextFacts:
     """The facts of all that is learned from."""
@@ -69,11 +76,13 @@ def facts_of(learned: Lesson) -> TextFacts:
 
 def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     """Bytes of memory that learning from such a text, and aligning it, takes at its peak."""
-    needs = NEEDS.get(recipe.training, ALL_AT_ONCE)
+    needs = NEEDS.get(recipe.model, DENSE)
+    stages = [(needs, facts.cells)]
     if samples_first(recipe.options, facts):
-        needs = PART_FIRST
-    learning = needs.cell * facts.cells + needs.block_cell * min(facts.cells, BLOCK_CELLS) + needs.slot * facts.slots
-    learning += TOKEN * facts.tokens
+        stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
+    if in_shards(recipe, facts.sampled, facts.cells):
+        stages[-1] = stages[-1][0], SHARD_CELLS
+    learning = TOKEN * facts.tokens + max(facts.learning(*stage) for stage in stages)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     return int(PROGRAM + max(learning, aligning))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dovetail.bitext.sharding import ManyShards
-from dovetail.bitext.shards import Shard
+from dovetail.bitext.sharding import Corpus
 from dovetail.engines import Engine
 from dovetail.models.model import Learner, Memory
 from dovetail.training.monitor import Monitor
@@ -17,7 +16,7 @@ Watch = Callable[[Any], Learner | None]
 
 def fit(
     model: Learner,
-    corpus: Sequence[Shard],
+    corpus: Corpus,
     engine: Engine,
     iterations: int,
     monitor: Monitor,
@@ -33,7 +32,7 @@ def fit(
     what shards remember now; what kind of model that is the caller knows.
     """
     memory = [None] * len(corpus) if memory is None else memory
-    pieces = len(corpus.pieces) if isinstance(corpus, ManyShards) else sum(len(shard.pieces) for shard in corpus)
+    pieces = len(corpus.pieces)
     history, keeper = [], monitor.keeper
     monitor.begin(model.name, iterations, pieces)
     known = keeper.begin() if keeper is not None else None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.sharding import Corpus, OneShard
 from dovetail.bitext.shards import Shard
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.models.fertility.beliefs import CategoricalFertility
@@ -48,22 +48,22 @@ def train(task: Task) -> JointHMM:
     iterations = task.settings.of(HMMStage).hmm_iterations
     samples, pool = task.settings.of(SampleOptions), task.engine.pool
     size, learning, whole = samples.plan(iterations)
-    alone = task.sampled or samples.over(task.text.total)  # nothing but what there is, and all iterations on it
-    part = None if alone else sample(task.text, size, pool)
+    alone = task.sampled or samples.over(task.corpus.total)  # nothing but what there is, and all iterations on it
+    part = None if alone else sample(task.corpus, size, pool)
     options = task.settings.of(JointOptions)
-    leave_one_out = options.leave_one_out and len(task.text.pieces) >= options.small_text
+    leave_one_out = options.leave_one_out and len(task.corpus.pieces) >= options.small_text
     if part is None:
         return _learn(task, iterations, leave_one_out)
-    model = _learn(replace(task, corpus=[part]), learning, leave_one_out)
-    if isinstance(task.corpus, ManyShards):
-        model = replace(model, lexicon=model.lexicon.compact().weighed(task.text.slots, pool))
+    model = _learn(replace(task, corpus=OneShard(part)), learning, leave_one_out)
+    if task.corpus.only is None:
+        model = replace(model, lexicon=model.lexicon.compact().weighed(task.corpus.slots, pool))
     else:
-        model = replace(model, lexicon=model.lexicon.moved(task.text.slots, whole > 0, pool))
+        model = replace(model, lexicon=model.lexicon.moved(task.corpus.slots, whole > 0, pool))
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
     return _iterate(task, model, None, whole, anew=0, moving=whole > 1)
 
 
-def sample(text: Shard | ManyShards, size: int, pool: Pool) -> Shard | None:
+def sample(text: Corpus, size: int, pool: Pool) -> Shard | None:
     """Every n-th piece, so that about `size` cells are left; None for a text of less than three times as many."""
     step = _step(text.total, size)
     return text.picked(np.arange(0, len(text.pieces), step), pool) if step > 2 else None
@@ -88,7 +88,7 @@ def _handed_over(task: Task, leave_one_out: bool) -> tuple[JointHMM, Sequence[Me
     def schedule(model: Any, iteration: int) -> Learner:
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
 
-    lexicon = replace(task.start.lexicon(task.text.slots, task.room()), smoothing=Smoothing(additive=1e-5))
+    lexicon = replace(task.start.lexicon(task.corpus.slots, task.room()), smoothing=Smoothing(additive=1e-5))
     ibm1, engine = IBM1(lexicon.with_priors(task.priors, task.vocabularies), agreement=True), task.engine
     return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 

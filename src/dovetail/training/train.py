@@ -6,14 +6,14 @@ What one training alone needs is imported when it runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.sharding import ManyShards
+from dovetail.bitext.sharding import Corpus
 from dovetail.bitext.shards import Shard, Slots
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.engines import Engine
@@ -69,7 +69,7 @@ class Task:
     """
 
     model: str
-    corpus: Sequence[Shard]
+    corpus: Corpus
     bitext: Bitext
     settings: Settings
     engine: Engine
@@ -88,13 +88,8 @@ class Task:
     @property
     def shard(self) -> Shard:
         """The only shard, for trainings that cannot go from one to the next."""
-        (shard,) = self.corpus
-        return shard
-
-    @property
-    def text(self) -> Shard | ManyShards:
-        """The whole text: its pieces, its slots, its number of cells."""
-        return self.corpus if isinstance(self.corpus, ManyShards) else self.shard
+        assert self.corpus.only is not None
+        return self.corpus.only
 
     @property
     def kind(self) -> Any:
@@ -103,14 +98,12 @@ class Task:
 
     def lexicon(self) -> TableLexicon:
         """The lexicon as it is before training."""
-        lexicon = replace(self.start.lexicon(self.text.slots, self.room()), smoothing=self.settings.of(Smoothing))
+        lexicon = replace(self.start.lexicon(self.corpus.slots, self.room()), smoothing=self.settings.of(Smoothing))
         return lexicon.with_priors(self.priors, self.vocabularies)
 
     def room(self) -> np.ndarray | None:
-        """For the entries of a table of a corpus of many shards, if it is one."""
-        if not isinstance(self.corpus, ManyShards):
-            return None
-        return self.corpus.store.table("lexicon", (len(self.corpus.slots), 2), np.float32)
+        """For the entries of the lexicon, if it should not be in memory."""
+        return self.corpus.table("lexicon", (len(self.corpus.slots), 2), np.float32)
 
     def fit(self, model: Any, iterations: int, **arguments: Any) -> Any:
         """EM on this task's corpus, by its engine; the trained model."""
@@ -139,8 +132,8 @@ class Task:
         else:
             model = self.untrained(self.lexicon(), **arguments)
             iterations = self.settings.of(IBM1Stage).ibm1_iterations
-        if not isinstance(self.corpus, ManyShards):
-            model = model.ready_for(self.bitext, self.shard)
+        if self.corpus.only is not None:
+            model = model.ready_for(self.bitext, self.corpus.only)
         return self.fit(model, iterations, watch=self.watch)
 
 
