@@ -82,19 +82,17 @@ def translations(index: Index, word: str, side: str = "source", most: int = 50) 
     if not numbers:
         return None
     (number,) = numbers
-    low, high = here.entry_starts[number : number + 2].tolist()
-    others, links, weights = here.entries[low:high], here.entry_links[low:high], here.entry_weights[low:high]
+    others, links, weights = here.entries.of(number)
     order = np.lexsort((there.ranks[others], -links, -weights))[:most]
     total = max(1, int(weights.sum()))
     found = []
     for n in order.tolist():
         other, weight = int(others[n]), int(weights[n])
-        start, end = there.entry_starts[other : other + 2].tolist()
-        reverse = weight / max(1, int(there.entry_weights[start:end].sum()))
+        reverse = weight / max(1, int(there.entries.of(other)[2].sum()))
         found.append(Translation(there.word(other), weight / total, reverse, int(links[n]), weight / ONE))
     start, end = here.word_starts[number : number + 2].tolist()
     unlinked = int(np.count_nonzero(here.kinds[start:end] == len(there.alphabet)))
-    return Translations(side, here.word(number), end - start, unlinked, high - low, found)
+    return Translations(side, here.word(number), end - start, unlinked, len(others), found)
 
 
 def places(

@@ -35,6 +35,21 @@ MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # mixes the numbers of several linke
 
 
 @dataclass(frozen=True)
+class Entries:
+    """The words of the other side that each word is linked to, word by word."""
+
+    others: np.ndarray  # int32 (entries,)
+    starts: np.ndarray  # int64 (words + 1,)
+    links: np.ndarray  # int64 (entries,): how many links that are
+    weights: np.ndarray  # int64 (entries,): the sum of their probabilities, in parts of `tally.ONE`
+
+    def of(self, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Others, links and weights of one word."""
+        low, high = self.starts[number : number + 2].tolist()
+        return self.others[low:high], self.links[low:high], self.weights[low:high]
+
+
+@dataclass(frozen=True)
 class Side:
     """One side of an index; arrays are mapped."""
 
@@ -49,10 +64,7 @@ class Side:
     word_starts: np.ndarray  # int64 (words + 1,): where each word's postings begin
     partners: np.ndarray  # uint32 (links,): linked tokens of the other side, token by token
     partner_starts: np.ndarray  # int64 (tokens + 1,)
-    entries: np.ndarray  # int32 (entries,): words of the other side that a word is linked to, word by word
-    entry_starts: np.ndarray  # int64 (words + 1,)
-    entry_links: np.ndarray  # int64 (entries,): how many links that are
-    entry_weights: np.ndarray  # int64 (entries,): the sum of their probabilities, in parts of `tally.ONE`
+    entries: Entries
 
     def word(self, number: int) -> str:
         low, high = self.word_ends[number : number + 2].tolist()
@@ -108,10 +120,7 @@ class Index:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pairs: int = json.loads((folder / ABOUT).read_text("utf-8"))["pairs"]
-        source, target = (
-            Side(**{name: _mapped(folder, side, name, kind) for name, kind in FILES.items()}) for side in SIDES
-        )
-        self.source, self.target = source, target
+        self.source, self.target = (_side(folder, side) for side in SIDES)
         self._chances = _mapped(folder, "source", "chances", CHANCE)  # of the links, in the order of `source.partners`
 
     def sides(self, first: str) -> tuple[Side, Side]:
@@ -165,11 +174,18 @@ FILES: dict[str, type[np.generic]] = {
     "word_starts": np.int64,
     "partners": np.uint32,
     "partner_starts": np.int64,
+}
+ENTRY_FILES: dict[str, type[np.generic]] = {
     "entries": np.int32,
     "entry_starts": np.int64,
     "entry_links": np.int64,
     "entry_weights": np.int64,
 }
+
+
+def _side(folder: Path, side: str) -> Side:
+    entries = Entries(*(_mapped(folder, side, name, kind) for name, kind in ENTRY_FILES.items()))
+    return Side(**{name: _mapped(folder, side, name, kind) for name, kind in FILES.items()}, entries=entries)
 
 
 def _mapped(folder: Path, side: str, name: str, kind: type[np.generic]) -> np.ndarray:
