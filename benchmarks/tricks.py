@@ -70,22 +70,6 @@ TRICKS = (
         (COMPILING, PRESET),
     ),
     Trick(
-        "numba's flags are compared by those that were set",
-        (
-            (
-                NUMBA,
-                "    TargetConfig.__eq__, TargetConfig.__hash__ = _same, lambda self: hash(type(self))\n",
-                "    pass\n",
-            ),
-        ),
-        (COMPILING,),
-    ),
-    Trick(
-        "nobody looks for garbage while kernels are compiled",
-        ((NUMBA, "            gc.disable()\n", ""),),
-        (COMPILING,),
-    ),
-    Trick(
         "indices are taken as they stand",
         (
             (
@@ -95,11 +79,6 @@ TRICKS = (
             ),
         ),
         (COMPILING, PRESET),
-    ),
-    Trick(
-        "no wrapper for C",
-        ((NUMBA, ', "no_cfunc_wrapper": True}', "}"),),
-        (COMPILING, START),
     ),
     Trick(
         "loading compiled kernels without preparing the compiler",
@@ -132,11 +111,6 @@ TRICKS = (
     Trick(
         "the command looks for garbage less often",
         ((COMMANDS, "        gc.set_threshold(1_000_000)\n", ""),),
-        (START, PRESET),
-    ),
-    Trick(
-        "threads take memory from one place",
-        ((COMMANDS, "        _share_memory()\n", ""),),
         (START, PRESET),
     ),
 )

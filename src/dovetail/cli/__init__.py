@@ -72,18 +72,6 @@ def dovetail() -> None:
     """
 
 
-def _share_memory() -> None:
-    """Let all threads take memory from one place, where the C library knows how (glibc's M_ARENA_MAX, -8).
-
-    Blocks of many megabytes come and go in threads, and a place for each hands them back to the system every time.
-    """
-    if sys.platform == "linux":
-        import ctypes
-
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).mallopt(-8, 1)
-
-
 def _mend_streams() -> None:
     """Text goes out in UTF-8 whatever the locale, and streams that are closed are there to write to or told of.
 
@@ -116,7 +104,6 @@ def main() -> None:
         # A start makes many objects, all to stay: looking for garbage among them takes longer than a small text.
         gc.set_threshold(1_000_000)
         _mend_streams()
-        _share_memory()
         _hear_signals()
         warnings.showwarning = lambda message, *place: _say(f"dovetail: {message}")
         status = dovetail.main(prog_name="dovetail", standalone_mode=False)

@@ -23,10 +23,6 @@ class Compilation:
     def seconds(self) -> float:
         return self._seconds + (monotonic() - self._began if self._depth else 0.0)
 
-    @property
-    def running(self) -> bool:
-        return self._depth > 0
-
     def begin(self) -> None:
         if self._depth == 0:
             if self.when_begun is not None:
