@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from itertools import islice
+from operator import methodcaller
 from typing import Any
 
 import click
@@ -12,6 +14,7 @@ from dovetail.cli.aligned import aligned_text, open_aligned, watching
 from dovetail.cli.options import Bytes
 
 FORMATS = ("moses", "thot", "tsv", "positions")
+TOGETHER = 1 << 12  # phrase pairs written at a time
 
 
 @click.command()
@@ -72,10 +75,10 @@ def phrases(**values: Any) -> None:
             return
         orders = stack.enter_context(atomic_writer(reordering)) if reordering else None
         table = phrase_table(aligned, longest, thot=format_ == "thot", memory=values["memory"], folder=values["work"])
-        for phrase in table:
-            handle.write(getattr(phrase, format_)() + "\n")
+        while some := list(islice(table, TOGETHER)):
+            handle.writelines(f"{line}\n" for line in map(methodcaller(format_), some))
             if orders is not None:
-                orders.write(phrase.reordering() + "\n")
+                orders.writelines(f"{phrase.reordering()}\n" for phrase in some)
 
 
 def _score(values: dict[str, Any]) -> None:

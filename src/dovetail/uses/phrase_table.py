@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, repeat
 from os import PathLike
 from typing import NamedTuple
 
@@ -60,11 +61,11 @@ class Phrase(NamedTuple):
 
     def moses(self) -> str:
         """`source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| links ||| count(t) count(s) count`."""
-        scores = " ".join(
-            f"{value:.6g}" for value in (self.inverse, self.inverse_lexical, self.direct, self.direct_lexical)
-        )
-        counts = f"{self.target_count} {self.source_count} {self.count}"
-        return f"{self.source} ||| {self.target} ||| {scores} ||| {_pharaoh(self.links)} ||| {counts}"
+        source, target, inverse, direct, links, count, of_source, of_target = self[
+            :8
+        ]  # by name would take twice as long
+        scores = f"{count / of_target:.6g} {inverse:.6g} {count / of_source:.6g} {direct:.6g}"
+        return f"{source} ||| {target} ||| {scores} ||| {_pharaoh(links)} ||| {of_target} {of_source} {count}"
 
     def reordering(self) -> str:
         """A line of `wbe-msd-bidirectional-fe-allff`: `source ||| target ||| six probabilities`."""
@@ -82,7 +83,7 @@ class Phrase(NamedTuple):
 class _Words:
     """A side's words in the order of their bytes, between them the separator: what numbers of the second sort mean."""
 
-    spelled: list[str]
+    spelled: list[str]  # by rank; 0 is no word
     ranks: np.ndarray  # of word number + 1; 0 stays 0
     numbers: np.ndarray  # word number + 1 of each rank; 0 for 0 and the separator
     end: int  # the separator's rank
@@ -98,7 +99,8 @@ class _Words:
         ranks[1:] = place[:-1]
         numbers = np.zeros(len(words) + 2, np.uint32)
         numbers[ranks] = np.arange(len(ranks))
-        return cls([spelled[n] if n < len(words) else "|||" for n in order], ranks, numbers, int(place[-1]))
+        in_order = ["", *(spelled[n] if n < len(words) else "|||" for n in order)]
+        return cls(in_order, ranks, numbers, int(place[-1]))
 
     def ranked(self, columns: np.ndarray) -> np.ndarray:
         """Phrases as ranks: a phrase that does not fill its columns ends with the separator."""
@@ -107,12 +109,11 @@ class _Words:
         result[open_ended, np.argmax(columns[open_ended] == 0, axis=1)] = self.end
         return result
 
-    def texts(self, columns: np.ndarray) -> Iterator[str]:
+    def texts(self, columns: np.ndarray) -> list[str]:
         """Phrases of ranks as they are written."""
-        spelled = self.spelled
+        word = self.spelled.__getitem__
         sizes = ((columns != 0) & (columns != self.end)).sum(axis=1).tolist()
-        for row, size in zip(columns.tolist(), sizes, strict=True):
-            yield " ".join([spelled[rank - 1] for rank in row[:size]])
+        return [" ".join(map(word, row[:size])) for row, size in zip(columns.tolist(), sizes, strict=True)]
 
 
 def _bytes(word: str) -> bytes:
@@ -124,14 +125,15 @@ def phrase_table(
     longest: int = 7,
     *,
     thot: bool = False,
+    least: int = 1,
     spell: Callable[[str], str] = escaped,
     memory: int = MEMORY,
     folder: str | PathLike[str] | None = None,
 ) -> Iterator[Phrase]:
     """Every phrase pair of at most `longest` words per side, sorted as the lines of a Moses table are.
 
-    `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
-    sorting, the rest is in a new folder within `folder`, which goes in the end.
+    `thot` leaves out what Thot's phrase model leaves out, `least` what comes less often; `spell` is how a word is written.
+    `memory` bytes are held while sorting, the rest is in a new folder within `folder`, which goes in the end.
     """
     tally = LinkTally()
     width = 4 * (2 * longest + (longest * longest + 31) // 32)
@@ -149,8 +151,9 @@ def phrase_table(
         for keys, values in by_source.merged(together=4 * longest):
             rows = keys.view(">u4")
             of_source = _totals(rows[:, :longest], values[:, TIMES])
-            for first in range(0, len(rows), ROWS):
-                some = slice(first, first + ROWS)
+            kept = np.flatnonzero(values[:, TIMES] >= least)
+            for first in range(0, len(kept), ROWS):
+                some = kept[first : first + ROWS]
                 yield from _phrases(
                     rows[some].astype(np.uint32), values[some], of_source[some], longest, sides, weights
                 )
@@ -237,22 +240,24 @@ def _phrases(
     for columns in (BEFORE, BEHIND):
         kinds = np.column_stack([values[:, columns], times - values[:, columns].sum(axis=1)])
         turns.append((kinds + SMOOTHING) / (times + 3 * SMOOTHING)[:, None])
-    rows = zip(
-        sides[0].texts(source),
-        sides[1].texts(target),
-        lexical.tolist(),
-        masks.tolist(),
-        times.tolist(),
-        of_source.tolist(),
-        of_target.tolist(),
-        (values[:, RIGHT] / ONE).tolist(),
-        values[:, PAIRED].tolist(),
-        np.concatenate(turns, axis=1).tolist(),
-        strict=True,
+    starts = _starts(source)  # a source phrase comes with all its targets
+    lengths = np.diff(np.r_[starts, len(source)]).tolist()
+    return map(
+        Phrase._make,
+        zip(
+            chain.from_iterable(map(repeat, sides[0].texts(source[starts]), lengths)),
+            sides[1].texts(target),
+            *lexical.T.tolist(),
+            [_links(tuple(mask), longest) for mask in masks.tolist()],
+            times.tolist(),
+            of_source.tolist(),
+            of_target.tolist(),
+            (values[:, RIGHT] / ONE).tolist(),
+            values[:, PAIRED].tolist(),
+            map(tuple, np.concatenate(turns, axis=1).tolist()),
+            strict=True,
+        ),
     )
-    for s, t, (of_s, of_t), mask, count, count_s, count_t, expected, pairs, orientations in rows:
-        links = _links(tuple(mask), longest)
-        yield Phrase(s, t, of_s, of_t, links, count, count_s, count_t, expected, pairs, tuple(orientations))
 
 
 # Most phrase pairs have the links and the orientations of many others: writing these is half of the work.
