@@ -18,7 +18,7 @@ import numpy as np
 from dovetail.errors import InputError
 
 MEMORY = 1 << 27  # bytes held at a time, by default
-FAN_IN = 32  # files merged at a time: of more, blocks would be so small that reading them is most of the work
+BLOCK = 128  # rows of a file that are held at least while merging: of fewer, asking for them is most of the work
 
 
 class Spill:
@@ -83,8 +83,9 @@ class Spill:
         files go when they have been read.
         """
         self._write()
-        while len(self._runs) > FAN_IN:
-            some, self._runs = self._runs[:FAN_IN], self._runs[FAN_IN:]
+        most = max(2, self._limit // BLOCK)
+        while len(self._runs) > most:
+            some, self._runs = self._runs[:most], self._runs[most:]
             with self._new_run().open("wb") as handle:
                 for rows in self._blocks(some):
                     rows.tofile(handle)
@@ -126,7 +127,7 @@ class _Run:
 
     def __init__(self, path: Path, row: np.dtype, size: int) -> None:
         self._path, self._row, self._size = path, row, size
-        self._place = 0
+        self._place, self._end = 0, path.stat().st_size
         self.block = np.empty(0, row)
         self.refilled()
 
@@ -138,10 +139,12 @@ class _Run:
 
     def refilled(self) -> bool:
         """Whether there is anything left."""
-        if not len(self.block):
-            self.block = np.fromfile(self._path, self._row, self._size, offset=self._place)
-            self._place += self.block.nbytes
-            if not len(self.block):
+        # From half a block on: what is certain to be complete would else be that of the emptiest run, a few rows.
+        if 2 * len(self.block) < self._size and self._place < self._end:
+            more = np.fromfile(self._path, self._row, self._size - len(self.block), offset=self._place)
+            self.block = np.concatenate([self.block, more])
+            self._place += more.nbytes
+            if self._place == self._end:
                 self._path.unlink()
         return len(self.block) > 0
 
