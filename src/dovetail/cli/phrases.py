@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
-from itertools import islice
-from operator import methodcaller
 from typing import Any
 
 import click
@@ -14,7 +12,6 @@ from dovetail.cli.aligned import aligned_text, open_aligned, watching
 from dovetail.cli.options import Bytes
 
 FORMATS = ("moses", "thot", "tsv", "positions")
-TOGETHER = 1 << 12  # phrase pairs written at a time
 
 
 @click.command()
@@ -53,7 +50,8 @@ def phrases(**values: Any) -> None:
     prints precision, recall and F1 of the phrase pairs against those that the gold links allow.
     """
     from dovetail.bitext.text import atomic_writer
-    from dovetail.uses.phrase_table import phrase_table
+    from dovetail.uses.phrase_lines import LINES
+    from dovetail.uses.phrase_table import phrase_blocks
     from dovetail.uses.phrases import occurrences
 
     format_, output, longest, reordering = (values[name] for name in ("format_", "output", "longest", "reordering"))
@@ -74,11 +72,11 @@ def phrases(**values: Any) -> None:
                 handle.write(f"{n}\t{a}-{b}\t{c}-{d}\t{' '.join(source)}\t{' '.join(target)}\n")
             return
         orders = stack.enter_context(atomic_writer(reordering)) if reordering else None
-        table = phrase_table(aligned, longest, thot=format_ == "thot", memory=values["memory"], folder=values["work"])
-        while some := list(islice(table, TOGETHER)):
-            handle.writelines(f"{line}\n" for line in map(methodcaller(format_), some))
+        thot = format_ == "thot"
+        for block in phrase_blocks(aligned, longest, thot=thot, memory=values["memory"], folder=values["work"]):
+            handle.write(LINES[format_](block))
             if orders is not None:
-                orders.writelines(f"{phrase.reordering()}\n" for phrase in some)
+                orders.write(LINES["reordering"](block))
 
 
 def _score(values: dict[str, Any]) -> None:
