@@ -117,8 +117,11 @@ def rows(place: Place, pairs: int, uses: list[str]) -> Iterator[str]:
         out, work = Path(place["out"]), Path(place["work"])
         for folder in (out, work):
             folder.mkdir(exist_ok=True)
-        need = need_of([sys.executable, "-m", "dovetail", *USES[use](place)], work, stdout=subprocess.DEVNULL)
-        sizes = " | ".join(f"{size / 1e6:,.0f}" for size in (need.memory, need.disk, size_of(out)))
+        command = [sys.executable, "-m", "dovetail", *USES[use](place)]
+        before = size_of(place.folder)
+        need = need_of(command, work, stdout=subprocess.DEVNULL)
+        written = size_of(place.folder) - before
+        sizes = " | ".join(f"{size / 1e6:,.0f}" for size in (need.memory, need.disk, written))
         shutil.rmtree(out)
         yield f"| {use} | {pairs:,} | {sizes} | {need.cpu:,.0f} |"
 
@@ -128,6 +131,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("target", type=Path)
     parser.add_argument("--model", type=Path, required=True, help="a saved model, which makes the links")
+    parser.add_argument("--links", type=Path, help="that model's links of the whole text, if they are there already")
     parser.add_argument("--pairs", action="append", type=int, help="the first so many; all without")
     parser.add_argument("--use", action="append", choices=USES, help="all without")
     parser.add_argument("--work", type=Path, help="where files are made; they go in the end")
@@ -139,8 +143,11 @@ def main() -> None:
             place = Place(Path(name), chosen.model)
             paths = zip((chosen.source, chosen.target), place.text, strict=True)
             count = min(head(path, pairs, Path(copy)) for path, copy in paths)
-            align = ["align", *place.text, "--load", str(place.model), "-o", place["links"], "--quiet"]
-            subprocess.run([sys.executable, "-m", "dovetail", *align], check=True)
+            if chosen.links:
+                head(chosen.links, pairs, Path(place["links"]))
+            else:
+                align = ["align", *place.text, "--load", str(place.model), "-o", place["links"], "--quiet"]
+                subprocess.run([sys.executable, "-m", "dovetail", *align], check=True)
             for row in rows(place, count, chosen.use or list(USES)):
                 print(row, flush=True)
 
