@@ -67,10 +67,10 @@ def size_of(folder: Path) -> int:
     return total
 
 
-def need_of(command: Sequence[str], folder: Path, kind: str = "Pss") -> Need:
+def need_of(command: Sequence[str], folder: Path, kind: str = "Pss", stdout: int | None = None) -> Need:
     """Run a command that works in `folder`, and watch it."""
     began, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": os.fspath(folder)})
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": os.fspath(folder)}, stdout=stdout)
     memory = disk = 0
     while process.poll() is None:
         memory = max(memory, sum(size_in_memory(one, kind) for one in set(processes(process.pid))))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import gzip
+import importlib.util
 import io
 import json
 import math
 import struct
+import sys
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -22,7 +24,7 @@ from dovetail.bitext.normalise import Normaliser
 from dovetail.cli import dovetail
 from dovetail.kernels.links.significance import association
 from dovetail.uses.aligned import Aligned, AlignedText, Part
-from dovetail.uses.lemmas import Lemmatised
+from dovetail.uses.lemmas import Lemmatised, Viewed
 from dovetail.uses.lexicon import example_texts, lexicon
 from dovetail.uses.lexicon_formats import Job, lexicon_formats, write_lexicon
 from dovetail.uses.phrases import occurrences
@@ -263,7 +265,7 @@ def test_a_filter_takes_entries_away_and_leaves_the_others_probabilities(tmp_pat
 
 @given(aligned=aligned_texts(), longest=st.integers(1, 2))
 @settings(deadline=None, max_examples=30)
-def test_a_lexicon_does_not_depend_on_where_parts_end(aligned, longest):
+def test_a_lexicon_does_not_depend_on_where_parts_end_nor_on_memory(aligned, longest):
     pairs = list(aligned)
 
     class InParts(Aligned):
@@ -273,6 +275,7 @@ def test_a_lexicon_does_not_depend_on_where_parts_end(aligned, longest):
                 yield Part(n, bitext, Alignments.from_links([links], [probabilities], bitext.lengths))
 
     assert list(lexicon(InParts(), longest=longest)) == list(lexicon(aligned, longest=longest))
+    assert list(lexicon(aligned, longest=longest, memory=1)) == list(lexicon(aligned, longest=longest))
 
 
 def test_tables_hold_every_entry(tmp_path):
@@ -332,6 +335,53 @@ def test_lemmas_stand_for_words_and_must_be_as_many(tmp_path):
         (tmp_path / "s").write_text(lines, "utf-8")
         with pytest.raises(InputError, match=message):
             lexicon(Lemmatised(small(), tmp_path / "s", tmp_path / "t"))
+
+
+def reworded(aligned, *of_sides):
+    """The text with other words in it, put there one by one."""
+    pairs = [
+        tuple([of(word) for word in side] for of, side in zip(of_sides, pair[:2], strict=True)) for pair in aligned
+    ]
+    return AlignedText(Bitext.from_pairs(pairs), aligned.alignments)
+
+
+@given(aligned=aligned_texts(letters=["a", "apples", "Apples", "apple", "approx"]), longest=st.integers(1, 2))
+@settings(deadline=None, max_examples=30)
+def test_a_view_is_the_text_with_other_words(aligned, longest):
+    begins = reworded(aligned, *2 * [lambda word: word.lower()[:5]])
+    assert list(lexicon(Viewed(aligned, "stems"), longest=longest)) == list(lexicon(begins, longest=longest))
+
+
+def test_lemmas_are_those_of_simplemma(place):
+    simplemma = pytest.importorskip("simplemma")
+    text = AlignedText(
+        Bitext.from_pairs([(["Houses", "were", "red"], ["les", "maisons", "rouges"]), (["house"], ["maison"])]),
+        Alignments.from_links([[(0, 1), (2, 2)], [(0, 0)]]),
+    )
+    lemmas = [lambda word, language=language: simplemma.lemmatize(word, language).lower() for language in ("en", "fr")]
+    found = lexicon(Viewed(text, "lemmas", "en,fr"))
+    assert list(found) == list(lexicon(reworded(text, *lemmas)))
+    assert [entry[:2] for entry in found] == [("house", "maison"), ("red", "rouge")]
+    languages = ["--source-language", "en", "--target-language", "fr"]
+    assert run("s", "t", "--links", "links", "--view", "lemmas", *languages, "-o", "lemmas.tsv").exit_code == 0
+    entries = [line.split("\t")[:2] for line in (place / "lemmas.tsv").read_text("utf-8").splitlines()[1:]]
+    assert ["old", "vieux"] in entries
+
+
+def test_views_that_cannot_be_had_are_refused_in_one_line(place, monkeypatch):
+    given_links = "s", "t", "--links", "links"
+    assert "--source-language" in str(run(*given_links, "--view", "lemmas").exception)
+    both = run(*given_links, "--view", "stems", "--lemmas", "s", "t")
+    assert (both.exit_code, "give one of them" in both.output) == (2, True)
+    with pytest.raises(InputError, match="Choose one of lemmas, stems"):
+        Viewed(small(), "characters")
+    languages = ["--view", "lemmas", "--target-language", "fr", "--source-language"]
+    if importlib.util.find_spec("simplemma"):
+        assert "no lemmas of the language 'xx'" in str(run(*given_links, *languages, "xx").exception)
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    missing = run(*given_links, *languages, "en").exception
+    assert isinstance(missing, InputError)
+    assert "pip install 'dovetail-align[lemmas]'" in str(missing)
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.formats import write_alignments
 from dovetail.bitext.corpus import Bitext
 from dovetail.uses.aligned import AlignedText
-from dovetail.uses.phrase_table import phrase_table
+from dovetail.uses.phrase_lines import LINES
+from dovetail.uses.phrase_table import phrase_blocks, phrase_table
 from dovetail.uses.phrases import phrase_pairs
 from dovetail.uses.spill import Spill
 
@@ -129,6 +130,15 @@ def test_lines_are_sorted_by_their_bytes_and_hold_five_fields(aligned):
     keys = [f"{source} ||| {target} |||".encode() for source, target in beginnings]
     assert keys == sorted(keys)
     assert all(len(line.split(" ||| ")) == 5 for line in lines)
+
+
+@given(aligned_texts(letters=["a", "ab", "|||", "é", "\U0001f600"]), st.sampled_from([1, 3, 7]))
+@settings(deadline=None, max_examples=40)
+def test_lines_written_together_are_those_of_single_phrases(aligned, longest):
+    blocks = list(phrase_blocks(aligned, longest))
+    for name, write in LINES.items():
+        lines = "".join(f"{getattr(phrase, name)()}\n" for block in blocks for phrase in block.phrases())
+        assert "".join(map(write, blocks)) == lines
 
 
 def test_a_spill_adds_up_and_keeps_keys_together_however_small_its_memory(tmp_path):

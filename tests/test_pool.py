@@ -56,6 +56,19 @@ def test_within_a_task_work_is_done_in_turn_and_in_the_same_thread():
     assert all(len(threads) == 1 for threads in pool.map(outer, NUMBERS))
 
 
+def test_parts_of_parts_are_answered_although_all_threads_are_taken():
+    pool = Pool(2)
+    answers: list[list[int]] = []
+
+    def run() -> None:
+        answers.extend(pool.stream(lambda part: list(pool.stream(lambda n: n * n, range(part))), range(6)))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(30)
+    assert answers == [[n * n for n in range(part)] for part in range(6)]
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_parts_are_answered_in_order_and_few_are_held(threads):
     taken, answered = [], 0

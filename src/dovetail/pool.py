@@ -69,9 +69,9 @@ class Pool:
         """function(part) for each part, in their order, as many at a time as there are threads.
 
         Parts are taken in a thread of their own, so that an answer need not wait for the next part to come.  Who has one
-        thread only gets one thing done after the other.
+        thread only gets one thing done after the other; so does a task, which else would wait for a thread that waits too.
         """
-        if self.threads == 1:
+        if self.threads == 1 or getattr(_thread, "working", False):
             yield from map(function, parts)
             return
         begun: SimpleQueue[Future[T] | None] = SimpleQueue()

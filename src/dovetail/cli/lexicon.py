@@ -37,6 +37,11 @@ def _format_names() -> list[str]:
     help="Phrases of up to N words, too.",
     metavar="N",
 )
+@click.option(
+    "--view",
+    type=click.Choice(["lemmas", "stems"]),
+    help="Entries are dictionary forms (of --source-language and --target-language), or how words begin.",
+)
 @click.option("--lemmas", nargs=2, metavar="SOURCE TARGET", help="Files with one lemma per token: entries are lemmas.")
 @click.option(
     "--count", type=click.IntRange(1), default=1, show_default=True, metavar="N", help="Seen at least N times."
@@ -66,7 +71,7 @@ def lexicon(**values: Any) -> None:
     """
     from dovetail.cli.progress import say
     from dovetail.uses.aligned import Aligned
-    from dovetail.uses.lemmas import Lemmatised
+    from dovetail.uses.lemmas import Lemmatised, Viewed
     from dovetail.uses.lexicon import example_texts
     from dovetail.uses.lexicon import lexicon as make
     from dovetail.uses.lexicon_formats import Job, lexicon_formats, write_lexicon
@@ -74,9 +79,16 @@ def lexicon(**values: Any) -> None:
     chosen, output, quiet = lexicon_formats[values["format_"]], values["output"], values["quiet"]
     if chosen.write is None and output == "-":
         raise click.UsageError(f"the format {values['format_']} is several files: name how they begin with -o PREFIX.")
+    if values["view"] is not None and values["lemmas"] is not None:
+        raise click.UsageError("--view and --lemmas are two ways to the same: give one of them.")
     languages = {name: values[name] for name in ("source_language", "target_language") if values[name] is not None}
     surface = open_aligned(values)
-    aligned: Aligned = surface if values["lemmas"] is None else Lemmatised(surface, *values["lemmas"])
+    aligned: Aligned = surface
+    if values["lemmas"] is not None:
+        aligned = Lemmatised(surface, *values["lemmas"])
+    elif values["view"] is not None:
+        names = (languages.get(name, "") for name in ("source_language", "target_language"))
+        aligned = Viewed(surface, values["view"], ",".join(names))
     again = values["longest"] > 1 or (chosen.shows_examples and values["examples"])
     if again and "-" in (surface.source, surface.target, surface.links):
         raise InputError(

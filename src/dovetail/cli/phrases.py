@@ -50,7 +50,8 @@ def phrases(**values: Any) -> None:
     prints precision, recall and F1 of the phrase pairs against those that the gold links allow.
     """
     from dovetail.bitext.text import atomic_writer
-    from dovetail.uses.phrase_table import phrase_table
+    from dovetail.uses.phrase_lines import LINES
+    from dovetail.uses.phrase_table import phrase_blocks
     from dovetail.uses.phrases import occurrences
 
     format_, output, longest, reordering = (values[name] for name in ("format_", "output", "longest", "reordering"))
@@ -71,11 +72,11 @@ def phrases(**values: Any) -> None:
                 handle.write(f"{n}\t{a}-{b}\t{c}-{d}\t{' '.join(source)}\t{' '.join(target)}\n")
             return
         orders = stack.enter_context(atomic_writer(reordering)) if reordering else None
-        table = phrase_table(aligned, longest, thot=format_ == "thot", memory=values["memory"], folder=values["work"])
-        for phrase in table:
-            handle.write(getattr(phrase, format_)() + "\n")
+        thot = format_ == "thot"
+        for block in phrase_blocks(aligned, longest, thot=thot, memory=values["memory"], folder=values["work"]):
+            handle.write(LINES[format_](block))
             if orders is not None:
-                orders.write(phrase.reordering() + "\n")
+                orders.write(LINES["reordering"](block))
 
 
 def _score(values: dict[str, Any]) -> None:

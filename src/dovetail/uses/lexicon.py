@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -13,6 +14,7 @@ import numpy as np
 from dovetail.errors import InputError
 from dovetail.kernels.links.significance import association
 from dovetail.uses.aligned import Aligned
+from dovetail.uses.columns import ROWS, Numbers, Spellings
 from dovetail.uses.lexicon_examples import BestExamples
 from dovetail.uses.lexicon_phrases import phrase_entries
 from dovetail.uses.spill import MEMORY
@@ -53,6 +55,7 @@ class Entry(NamedTuple):
 
 
 NUMBERS = Entry._fields[2:-1]
+SIDES = attrgetter("sources"), attrgetter("targets")
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,10 @@ class Lexicon(Sequence[Entry]):
     each target word, has of occurrences without translation, in expected counts: the NULL of Moses' tables.
     """
 
-    sources: list[str]
-    targets: list[str]
+    sources: Spellings
+    targets: Spellings
     columns: dict[str, np.ndarray]
-    examples: list[tuple[int, ...]]
+    examples: Numbers
     unlinked: tuple[dict[str, float], dict[str, float]]
     sentence_pairs: int
 
@@ -84,8 +87,11 @@ class Lexicon(Sequence[Entry]):
         return Entry._make([self.sources[index], self.targets[index], *values, self.examples[index]])
 
     def __iter__(self) -> Iterator[Entry]:
-        numbers = (self.columns[name].tolist() for name in NUMBERS)
-        return itertools.starmap(Entry, zip(self.sources, self.targets, *numbers, self.examples, strict=True))
+        for first in range(0, len(self), ROWS):
+            some = slice(first, first + ROWS)
+            numbers = (self.columns[name][some].tolist() for name in NUMBERS)
+            rows = zip(self.sources[some], self.targets[some], *numbers, self.examples[some], strict=True)
+            yield from itertools.starmap(Entry, rows)
 
     def __repr__(self) -> str:
         return f"<Lexicon: {len(self):,} entries from {self.sentence_pairs:,} sentence pairs>"
@@ -93,10 +99,10 @@ class Lexicon(Sequence[Entry]):
     def _chosen(self, order: np.ndarray) -> Lexicon:
         return replace(
             self,
-            sources=[self.sources[n] for n in order.tolist()],
-            targets=[self.targets[n] for n in order.tolist()],
+            sources=self.sources.chosen(order),
+            targets=self.targets.chosen(order),
             columns={name: values[order] for name, values in self.columns.items()},
-            examples=[self.examples[n] for n in order.tolist()],
+            examples=self.examples.chosen(order),
         )
 
     def translations(self, source: str) -> list[Entry]:
@@ -124,16 +130,14 @@ class Lexicon(Sequence[Entry]):
             keep &= columns["llr"] >= llr
         if fisher is not None:
             keep &= columns["fisher"] >= -np.log10(fisher)
+        if keep.all() and best is None:
+            return self
         chosen = np.flatnonzero(keep)
-        if best is not None:
-            taken: list[int] = []
-            times, last = 0, None
-            for n in chosen.tolist():
-                times = times + 1 if self.sources[n] == last else 1
-                last = self.sources[n]
-                if times <= best:
-                    taken.append(n)
-            chosen = np.array(taken, np.int64)
+        if best is not None and len(chosen):
+            numbers = self.sources.numbers[chosen]
+            starts = np.flatnonzero(np.r_[True, numbers[1:] != numbers[:-1]])
+            place = np.arange(len(chosen)) - np.repeat(starts, np.diff(np.r_[starts, len(chosen)]))
+            chosen = chosen[place < best]
         return self._chosen(chosen)
 
     def to_records(self) -> list[dict[str, Any]]:
@@ -144,8 +148,8 @@ class Lexicon(Sequence[Entry]):
         """One row per entry; needs the extra `pandas`."""
         from dovetail.alignments.frames import pandas_module
 
-        columns = {"source": self.sources, "target": self.targets, **self.columns, "examples": self.examples}
-        return pandas_module().DataFrame(columns)
+        texts = {"source": list(self.sources), "target": list(self.targets)}
+        return pandas_module().DataFrame({**texts, **self.columns, "examples": list(self.examples)})
 
 
 def lexicon(
@@ -163,7 +167,7 @@ def lexicon(
     many words that stand there as often, and at least twice, and that no link leaves (`phrase_table`): two more walks over
     the text.  `examples` are kept for each entry: those with the surest link in the shortest sentences.
     """
-    words = _words(aligned, examples)
+    words = _words(aligned, examples).filtered(count=count)
     parts = [words]
     if longest > 1:
         found = phrase_entries(aligned, longest, max(count, LEAST_PHRASE), examples, memory, folder)
@@ -172,7 +176,7 @@ def lexicon(
         parts.append(
             replace(words, sources=found.sources, targets=found.targets, columns=columns, examples=found.examples)
         )
-    return _sorted(parts).filtered(count=count)
+    return _sorted(parts)
 
 
 def _words(aligned: Aligned, examples: int) -> Lexicon:
@@ -194,10 +198,10 @@ def _words(aligned: Aligned, examples: int) -> Lexicon:
     }
     pairs = counts.pairs, counts.sources.pairs[source], counts.targets.pairs[target]
     return Lexicon(
-        [counts.sources.words[n] for n in source.tolist()],
-        [counts.targets.words[n] for n in target.tolist()],
+        Spellings(counts.sources.words, source),
+        Spellings(counts.targets.words, target),
         columns | _significance(*pairs, counts.sentence_pairs),
-        best.result(len(source), counts.keys),
+        Numbers(best.result(counts.keys)),
         (_unlinked(counts.sources), _unlinked(counts.targets)),
         counts.sentence_pairs,
     )
@@ -212,30 +216,25 @@ def _significance(pairs: np.ndarray, source: np.ndarray, target: np.ndarray, tot
     return {"llr": found[:, 0], "fisher": found[:, 1]}
 
 
-def _sorted(parts: Sequence[Lexicon]) -> Lexicon:
-    """One lexicon, by source, then the most probable, the most frequent, the first by spelling."""
-    first = parts[0]
-    whole = replace(
-        first,
-        sources=[source for part in parts for source in part.sources],
-        targets=[target for part in parts for target in part.targets],
-        columns={name: np.concatenate([part.columns[name] for part in parts]) for name in NUMBERS},
-        examples=[example for part in parts for example in part.examples],
-    )
-    columns = whole.columns
-    order = np.lexsort((_ranks(whole.targets), -columns["count"], -columns["p_target"], _ranks(whole.sources)))
-    return whole._chosen(order)
+def _sorted(parts: list[Lexicon]) -> Lexicon:
+    """One lexicon, by source, then the most probable, the most frequent, the first by spelling; `parts` is emptied.
 
-
-def _ranks(words: list[str]) -> np.ndarray:
-    """The place of each word in the order of spelling."""
-    ranks = {word: rank for rank, word in enumerate(sorted(set(words)))}
-    return np.fromiter(map(ranks.__getitem__, words), np.int64, len(words))
+    There may be millions of entries: each column is put in order alone, and its parts are let go.
+    """
+    about = parts[0].unlinked, parts[0].sentence_pairs
+    sources, targets = (Spellings.joined([side(part) for part in parts]) for side in SIDES)
+    columns = {name: np.concatenate([part.columns.pop(name) for part in parts]) for name in NUMBERS}
+    examples = Numbers.joined([part.examples for part in parts])
+    parts.clear()
+    order = np.lexsort((targets.numbers, -columns["count"], -columns["p_target"], sources.numbers))
+    for name in NUMBERS:
+        columns[name] = columns[name][order]
+    return Lexicon(sources.chosen(order), targets.chosen(order), columns, examples.chosen(order), *about)
 
 
 def example_texts(aligned: Aligned, entries: Lexicon) -> dict[int, tuple[str, str]]:
     """The sentences of all examples by the number of their pair; walks through the text once more."""
-    wanted = {number for numbers in entries.examples for number in numbers}
+    wanted = set(np.unique(entries.examples.table).tolist())
     found: dict[int, tuple[str, str]] = {}
     number = 0
     for bitext in aligned.bitexts():

@@ -54,15 +54,14 @@ class BestExamples:
             self._rows = [self._best(*joined)]
             self._size = self._kept = len(self._rows[0][0])
 
-    def result(self, entries: int, keys: np.ndarray) -> list[tuple[int, ...]]:
-        """The pairs of each entry, in the order of the text; `keys` are the entries', sorted."""
-        if not self._most:
-            return [()] * entries
+    def result(self, keys: np.ndarray) -> np.ndarray:
+        """The pairs of each entry, in the order of the text, then 0: (entries, most); `keys` are the entries', sorted."""
+        best = np.zeros((len(keys), self._most), np.int32)
         self._settle()
-        if not self._rows:
-            return []
-        found, _, pair = self._rows[0]
-        ends = np.searchsorted(found, keys, side="right").tolist()
-        starts = np.searchsorted(found, keys, side="left").tolist()
-        numbers = pair.tolist()
-        return [tuple(sorted(numbers[start:end])) for start, end in zip(starts, ends, strict=True)]
+        if self._rows:
+            found, _, pair = self._rows[0]
+            order = np.lexsort((pair, found))
+            found, pair = found[order], pair[order]
+            entry = np.searchsorted(keys, found)
+            best[entry, np.arange(len(found)) - np.searchsorted(found, keys)[entry]] = pair
+        return best

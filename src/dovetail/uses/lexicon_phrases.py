@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from os import PathLike
 from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.uses.aligned import Aligned
+from dovetail.uses.columns import Numbers, Spellings
 from dovetail.uses.phrase_table import phrase_table
 
-FEW = 16  # translations of a phrase that are tried one by one
+FEW = 16  # translations of a phrase that are tried one by one; of more, those that are there are looked up
 
 
 class Units:
@@ -19,37 +21,37 @@ class Units:
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        self.occurrences = self.pairs = np.empty(0, np.int64)
+        self.occurrences = self.pairs = array("q")  # which Python counts up faster than numpy's
 
     def number(self, phrase: str) -> int:
         return self.numbers.setdefault(phrase, len(self.numbers))
 
     def begin(self) -> None:
-        self.occurrences, self.pairs = np.zeros((2, len(self.numbers)), np.int64)
+        self.occurrences, self.pairs = (array("q", bytes(8 * len(self.numbers))) for _ in range(2))
 
     def within(self, words: list[str], longest: int) -> set[int]:
         """The phrases of a sentence, which are counted."""
-        numbers = self.numbers
-        found = []
+        numbers, occurrences, pairs = self.numbers, self.occurrences, self.pairs
+        here = set()
         for size in range(1, longest + 1):
             for first in range(len(words) - size + 1):
                 if (number := numbers.get(" ".join(words[first : first + size]))) is not None:
-                    found.append(number)
-        np.add.at(self.occurrences, found, 1)
-        here = set(found)
-        self.pairs[list(here)] += 1
+                    occurrences[number] += 1
+                    here.add(number)
+        for number in here:
+            pairs[number] += 1
         return here
 
 
 class PhraseEntries(NamedTuple):
     """Pairs of phrases: what a lexicon tells of each, and the sentence pairs that hold its source, and its target."""
 
-    sources: list[str]
-    targets: list[str]
+    sources: Spellings
+    targets: Spellings
     columns: dict[str, np.ndarray]
     source_pairs: np.ndarray
     target_pairs: np.ndarray
-    examples: list[tuple[int, ...]]
+    examples: Numbers
 
 
 def phrase_entries(
@@ -60,46 +62,54 @@ def phrase_entries(
     Only numbers are kept of each, and every phrase once: there may be millions.
     """
     sides = Units(), Units()
-    rows = array("d")
-    for phrase in phrase_table(aligned, longest, spell=str, memory=memory, folder=folder):
-        if phrase.count >= least and (" " in phrase.source or " " in phrase.target):
-            units = sides[0].number(phrase.source), sides[1].number(phrase.target)
-            rows.extend((*units, phrase.direct, phrase.inverse, phrase.count, phrase.expected, phrase.pairs))
-    table = np.array(rows, np.float64).reshape(-1, 7)
-    del rows
-    source, target = (table[:, side].astype(np.int64) for side in range(2))
+    units = array("i"), array("i")
+    shares, counts = array("d"), array("q")  # of each, the numbers that stand together below
+    for phrase in phrase_table(aligned, longest, least=least, spell=str, memory=memory, folder=folder):
+        if " " in phrase.source or " " in phrase.target:
+            for side, unit, text in zip(sides, units, (phrase.source, phrase.target), strict=True):
+                unit.append(side.number(text))
+            shares.extend((phrase.direct, phrase.inverse, phrase.expected))
+            counts.extend((phrase.count, phrase.pairs))
+    source, target = (np.array(unit, np.int32) for unit in units)
+    order = np.lexsort((target, source))  # they come by source phrase: only its translations change places
+    source, target = source[order], target[order]
+    direct, inverse, expected = np.array(shares).reshape(-1, 3)[order].T
+    count, pairs = np.array(counts).reshape(-1, 2)[order].T
+    del shares, counts, units, order
     best = _places(aligned, sides, source, target, longest, examples)
-    spelled = [list(side.numbers) for side in sides]
-    return PhraseEntries(
-        [spelled[0][n] for n in source.tolist()],
-        [spelled[1][n] for n in target.tolist()],
-        {
-            "p_target": table[:, 2],
-            "p_source": table[:, 3],
-            "count": table[:, 4].astype(np.int64),
-            "expected": table[:, 5],
-            "source_count": sides[0].occurrences[source],
-            "target_count": sides[1].occurrences[target],
-            "pairs": table[:, 6].astype(np.int64),
-        },
-        sides[0].pairs[source],
-        sides[1].pairs[target],
-        [tuple(number for number in row if number) for row in best.tolist()],
+    source_times, source_pairs, target_times, target_pairs = (
+        np.frombuffer(values, np.int64) if len(values) else np.empty(0, np.int64)
+        for side in sides
+        for values in (side.occurrences, side.pairs)
     )
+    columns = {
+        "p_target": direct,
+        "p_source": inverse,
+        "count": count,
+        "expected": expected,
+        "source_count": source_times[source],
+        "target_count": target_times[target],
+        "pairs": pairs,
+    }
+    sources, targets = (
+        Spellings(list(side.numbers), numbers) for side, numbers in zip(sides, (source, target), strict=True)
+    )
+    return PhraseEntries(sources, targets, columns, source_pairs[source], target_pairs[target], Numbers(best))
 
 
 def _places(
     aligned: Aligned, sides: tuple[Units, Units], source: np.ndarray, target: np.ndarray, longest: int, most: int
 ) -> np.ndarray:
-    """Counts phrases where they stand.  Gives the first pairs that hold both sides of an entry, (entries, most), else 0."""
-    best = np.zeros((len(source), most), np.int64)
-    filled = np.zeros(len(source), np.int64)
+    """Counts phrases where they stand.  Gives the first pairs that hold both sides of an entry, (entries, most), else 0.
+
+    Entries come by source phrase, those of one by target phrase.
+    """
+    best = np.zeros((len(source), most), np.int32)
+    filled = array("i", bytes(4 * len(source)))
+    starts = array("q", np.searchsorted(source, np.arange(len(sides[0].numbers) + 1)).tobytes())
+    targets = array("i", target.tobytes())  # for Python, which is faster at one number of an array of its own
     for side in sides:
         side.begin()
-    starts = np.searchsorted(source, np.arange(len(sides[0].numbers) + 1))  # entries come by source phrase
-    # Of a phrase with few translations all are tried; of another, those that are there.
-    many = np.flatnonzero(np.repeat(np.diff(starts) > FEW, np.diff(starts)))
-    of_many = dict(zip(zip(source[many].tolist(), target[many].tolist(), strict=True), many.tolist(), strict=True))
     number = 0
     for bitext in aligned.bitexts():
         for n in range(len(bitext)):
@@ -113,9 +123,10 @@ def _places(
             for unit in here if most else ():
                 first, last = starts[unit], starts[unit + 1]
                 if last - first > FEW:
-                    found = [of_many[unit, other] for other in there if (unit, other) in of_many]
+                    places = [(bisect_left(targets, other, first, last), other) for other in there]
+                    found = [entry for entry, other in places if entry < last and targets[entry] == other]
                 else:
-                    found = [entry for entry in range(first, last) if target[entry] in there]
+                    found = [entry for entry in range(first, last) if targets[entry] in there]
                 for entry in found:
                     if filled[entry] < most:
                         best[entry, filled[entry]] = number

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import chain, repeat
 from os import PathLike
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,11 +61,11 @@ class Phrase(NamedTuple):
 
     def moses(self) -> str:
         """`source ||| target ||| p(s|t) lex(s|t) p(t|s) lex(t|s) ||| links ||| count(t) count(s) count`."""
-        scores = " ".join(
-            f"{value:.6g}" for value in (self.inverse, self.inverse_lexical, self.direct, self.direct_lexical)
-        )
-        counts = f"{self.target_count} {self.source_count} {self.count}"
-        return f"{self.source} ||| {self.target} ||| {scores} ||| {_pharaoh(self.links)} ||| {counts}"
+        source, target, inverse, direct, links, count, of_source, of_target = self[
+            :8
+        ]  # by name would take twice as long
+        scores = f"{count / of_target:.6g} {inverse:.6g} {count / of_source:.6g} {direct:.6g}"
+        return f"{source} ||| {target} ||| {scores} ||| {pharaoh(links)} ||| {of_target} {of_source} {count}"
 
     def reordering(self) -> str:
         """A line of `wbe-msd-bidirectional-fe-allff`: `source ||| target ||| six probabilities`."""
@@ -78,17 +79,24 @@ class Phrase(NamedTuple):
         return f"{self.source}\t{self.target}\t{self.count}"
 
 
+class Pool(NamedTuple):
+    """Texts one behind the other: their bytes in UTF-8, and how many each has."""
+
+    text: np.ndarray  # uint8
+    sizes: np.ndarray  # int64
+
+
 @dataclass(frozen=True)
-class _Words:
+class Words:
     """A side's words in the order of their bytes, between them the separator: what numbers of the second sort mean."""
 
-    spelled: list[str]
+    spelled: list[str]  # by rank; 0 is no word
     ranks: np.ndarray  # of word number + 1; 0 stays 0
     numbers: np.ndarray  # word number + 1 of each rank; 0 for 0 and the separator
     end: int  # the separator's rank
 
     @classmethod
-    def of(cls, words: list[str], spell: Callable[[str], str]) -> _Words:
+    def of(cls, words: list[str], spell: Callable[[str], str]) -> Words:
         spelled = [spell(word) for word in words]
         # A blank follows every word on a line, so words are compared with it.
         order = sorted(range(len(words) + 1), key=lambda n: _bytes(spelled[n] if n < len(words) else "|||"))
@@ -98,7 +106,8 @@ class _Words:
         ranks[1:] = place[:-1]
         numbers = np.zeros(len(words) + 2, np.uint32)
         numbers[ranks] = np.arange(len(ranks))
-        return cls([spelled[n] if n < len(words) else "|||" for n in order], ranks, numbers, int(place[-1]))
+        in_order = ["", *(spelled[n] if n < len(words) else "|||" for n in order)]
+        return cls(in_order, ranks, numbers, int(place[-1]))
 
     def ranked(self, columns: np.ndarray) -> np.ndarray:
         """Phrases as ranks: a phrase that does not fill its columns ends with the separator."""
@@ -107,31 +116,90 @@ class _Words:
         result[open_ended, np.argmax(columns[open_ended] == 0, axis=1)] = self.end
         return result
 
-    def texts(self, columns: np.ndarray) -> Iterator[str]:
+    def texts(self, columns: np.ndarray) -> list[str]:
         """Phrases of ranks as they are written."""
-        spelled = self.spelled
+        word = self.spelled.__getitem__
         sizes = ((columns != 0) & (columns != self.end)).sum(axis=1).tolist()
-        for row, size in zip(columns.tolist(), sizes, strict=True):
-            yield " ".join([spelled[rank - 1] for rank in row[:size]])
+        return [" ".join(map(word, row[:size])) for row, size in zip(columns.tolist(), sizes, strict=True)]
+
+    @cached_property
+    def pool(self) -> Pool:
+        """Words by rank as they stand on a line, a blank behind each; the separator is nothing here."""
+        encoded = [f"{word} ".encode("utf-8", "surrogatepass") for word in self.spelled]
+        encoded[0] = encoded[self.end] = b""
+        sizes = np.fromiter(map(len, encoded), np.int64, len(encoded))
+        return Pool(np.frombuffer(b"".join(encoded), np.uint8), sizes)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Consecutive rows of the table; see `Phrase` for what its columns mean."""
+
+    sides: tuple[Words, Words]
+    source: np.ndarray  # ranks of words, uint32 (rows, longest)
+    target: np.ndarray
+    links: np.ndarray  # their bits, little end first: bytes (rows,)
+    lexical: np.ndarray  # (rows, 2): inverse and direct
+    times: np.ndarray
+    source_times: np.ndarray
+    target_times: np.ndarray
+    expected: np.ndarray
+    pairs: np.ndarray
+    orientations: np.ndarray  # (rows, 6)
+
+    def links_of(self, bits: np.ndarray) -> list[tuple[tuple[int, int], ...]]:
+        """Links of which `bits` are the bits."""
+        longest = self.source.shape[1]
+        return [_links(int.from_bytes(some, "little"), longest) for some in bits.tolist()]
+
+    def phrases(self) -> Iterator[Phrase]:
+        starts = _starts(self.source)  # a source phrase comes with all its targets
+        lengths = np.diff(np.r_[starts, len(self.source)]).tolist()
+        return map(
+            Phrase._make,
+            zip(
+                chain.from_iterable(map(repeat, self.sides[0].texts(self.source[starts]), lengths)),
+                self.sides[1].texts(self.target),
+                *self.lexical.T.tolist(),
+                self.links_of(self.links),
+                self.times.tolist(),
+                self.source_times.tolist(),
+                self.target_times.tolist(),
+                self.expected.tolist(),
+                self.pairs.tolist(),
+                map(tuple, self.orientations.tolist()),
+                strict=True,
+            ),
+        )
 
 
 def _bytes(word: str) -> bytes:
     return f"{word} ".encode("utf-8", "replace")
 
 
-def phrase_table(
+def phrase_table(aligned: Aligned, longest: int = 7, **options: Any) -> Iterator[Phrase]:
+    """Every phrase pair of at most `longest` words per side, sorted as the lines of a Moses table are.
+
+    Takes the arguments of `phrase_blocks`.
+    """
+    for block in phrase_blocks(aligned, longest, **options):
+        yield from block.phrases()
+
+
+def phrase_blocks(
     aligned: Aligned,
     longest: int = 7,
     *,
     thot: bool = False,
+    least: int = 1,
     spell: Callable[[str], str] = escaped,
     memory: int = MEMORY,
     folder: str | PathLike[str] | None = None,
-) -> Iterator[Phrase]:
-    """Every phrase pair of at most `longest` words per side, sorted as the lines of a Moses table are.
+) -> Iterator[Block]:
+    """The phrase table, some thousand rows at a time.
 
-    `thot` leaves out what Thot's phrase model leaves out; `spell` is how a word is written.  `memory` bytes are held while
-    sorting, the rest is in a new folder within `folder`, which goes in the end.
+    `thot` leaves out what Thot's phrase model leaves out, `least` what comes less often; `spell` is how a word is written.
+    `memory` bytes are held while sorting, the rest is in a new folder within `folder`, which goes in the end.
     """
     tally = LinkTally()
     width = 4 * (2 * longest + (longest * longest + 31) // 32)
@@ -139,7 +207,7 @@ def phrase_table(
         for part in aligned.parts():
             _collect(part, tally, longest, thot, by_target)
         counts = tally.result()
-        sides = _Words.of(counts.sources.words, spell), _Words.of(counts.targets.words, spell)
+        sides = Words.of(counts.sources.words, spell), Words.of(counts.targets.words, spell)
         for keys, values in by_target.merged(together=4 * longest):
             words, values = _most_frequent_links(keys.view(">u4"), values, longest)
             source, target = sides[0].ranked(words[:, longest : 2 * longest]), sides[1].ranked(words[:, :longest])
@@ -149,11 +217,10 @@ def phrase_table(
         for keys, values in by_source.merged(together=4 * longest):
             rows = keys.view(">u4")
             of_source = _totals(rows[:, :longest], values[:, TIMES])
-            for first in range(0, len(rows), ROWS):
-                some = slice(first, first + ROWS)
-                yield from _phrases(
-                    rows[some].astype(np.uint32), values[some], of_source[some], longest, sides, weights
-                )
+            kept = np.flatnonzero(values[:, TIMES] >= least)
+            for first in range(0, len(kept), ROWS):
+                some = kept[first : first + ROWS]
+                yield _block(rows[some].astype(np.uint32), values[some], of_source[some], longest, sides, weights)
 
 
 def _collect(part: Part, tally: LinkTally, longest: int, thot: bool, spill: Spill) -> None:
@@ -220,50 +287,45 @@ def _word_links(counts: LinkCounts) -> kernels.WordLinks:
     )
 
 
-def _phrases(
+def _block(
     keys: np.ndarray,
     values: np.ndarray,
     of_source: np.ndarray,
     longest: int,
-    sides: tuple[_Words, _Words],
+    sides: tuple[Words, Words],
     weights: kernels.WordLinks,
-) -> Iterator[Phrase]:
+) -> Block:
     """Some rows as the table has them; `of_source` are the times of their source phrases."""
     source, target, masks = keys[:, :longest], keys[:, longest : 2 * longest], keys[:, 2 * longest :]
     numbers = np.concatenate([sides[1].numbers[target], sides[0].numbers[source], masks], axis=1)
-    lexical = kernels.lexical_weights(numbers, longest, weights)
-    times, of_target = values[:, TIMES], values[:, OF_TARGET]
+    times = values[:, TIMES]
     turns = []
     for columns in (BEFORE, BEHIND):
         kinds = np.column_stack([values[:, columns], times - values[:, columns].sum(axis=1)])
         turns.append((kinds + SMOOTHING) / (times + 3 * SMOOTHING)[:, None])
-    rows = zip(
-        sides[0].texts(source),
-        sides[1].texts(target),
-        lexical.tolist(),
-        masks.tolist(),
-        times.tolist(),
-        of_source.tolist(),
-        of_target.tolist(),
-        (values[:, RIGHT] / ONE).tolist(),
-        values[:, PAIRED].tolist(),
-        np.concatenate(turns, axis=1).tolist(),
-        strict=True,
+    return Block(
+        sides,
+        source,
+        target,
+        np.ascontiguousarray(masks, "<u4").view(f"S{4 * masks.shape[1]}").reshape(-1),
+        kernels.lexical_weights(numbers, longest, weights),
+        times,
+        of_source,
+        values[:, OF_TARGET],
+        values[:, RIGHT] / ONE,
+        values[:, PAIRED],
+        np.concatenate(turns, axis=1),
     )
-    for s, t, (of_s, of_t), mask, count, count_s, count_t, expected, pairs, orientations in rows:
-        links = _links(tuple(mask), longest)
-        yield Phrase(s, t, of_s, of_t, links, count, count_s, count_t, expected, pairs, tuple(orientations))
 
 
 # Most phrase pairs have the links and the orientations of many others: writing these is half of the work.
 @lru_cache(1 << 16)
-def _links(mask: tuple[int, ...], longest: int) -> tuple[tuple[int, int], ...]:
-    bits = sum(word << (32 * place) for place, word in enumerate(mask))
+def _links(bits: int, longest: int) -> tuple[tuple[int, int], ...]:
     return tuple(divmod(bit, longest) for bit in range(bits.bit_length()) if bits >> bit & 1)
 
 
 @lru_cache(1 << 16)
-def _pharaoh(links: tuple[tuple[int, int], ...]) -> str:
+def pharaoh(links: tuple[tuple[int, int], ...]) -> str:
     return " ".join(f"{i}-{j}" for i, j in links)
 
 

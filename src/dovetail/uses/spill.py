@@ -18,6 +18,7 @@ import numpy as np
 from dovetail.errors import InputError
 
 MEMORY = 1 << 27  # bytes held at a time, by default
+BLOCK = 128  # rows of a file that are held at least while merging: of fewer, asking for them is most of the work
 
 
 class Spill:
@@ -37,6 +38,7 @@ class Spill:
         self._held: list[np.ndarray] = []
         self._rows = 0
         self._runs: list[Path] = []
+        self._written = 0
         try:
             self._folder = Path(tempfile.mkdtemp(prefix="dovetail-", dir=folder))
         except OSError as error:
@@ -65,21 +67,30 @@ class Spill:
                 self._write()
 
     def _write(self) -> None:
-        if not self._rows:
-            return
-        path = self._folder / f"{len(self._runs)}.run"
-        _added_up(np.concatenate(self._held)).tofile(path)
-        self._runs.append(path)
-        self._held, self._rows = [], 0
+        if self._rows:
+            _added_up(np.concatenate(self._held)).tofile(self._new_run())
+            self._held, self._rows = [], 0
+
+    def _new_run(self) -> Path:
+        self._written += 1
+        self._runs.append(self._folder / f"{self._written}.run")
+        return self._runs[-1]
 
     def merged(self, together: int | None = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Every key once, in order, with its sums: blocks of uint8 (N, key_bytes) and int64 (N, values).
 
-        Keys that begin with the same `together` bytes are in the same block, however large it gets.
+        Keys that begin with the same `together` bytes are in the same block, however large it gets.  To be asked once:
+        files go when they have been read.
         """
         self._write()
+        most = max(2, self._limit // BLOCK)
+        while len(self._runs) > most:
+            some, self._runs = self._runs[:most], self._runs[most:]
+            with self._new_run().open("wb") as handle:
+                for rows in self._blocks(some):
+                    rows.tofile(handle)
         kept = np.empty(0, self._row)
-        for rows in self._blocks():
+        for rows in self._blocks(self._runs):
             if not together:
                 yield self._unpacked(rows)
                 continue
@@ -92,10 +103,10 @@ class Spill:
         if len(kept):
             yield self._unpacked(kept)
 
-    def _blocks(self) -> Iterator[np.ndarray]:
-        """All runs as one: of each a block is held; what is certain to be complete leaves, block by block."""
-        size = max(1, self._limit // max(1, len(self._runs)))
-        runs = [_Run(path, self._row, size) for path in self._runs]
+    def _blocks(self, paths: list[Path]) -> Iterator[np.ndarray]:
+        """Runs as one: of each a block is held; what is certain to be complete leaves, block by block."""
+        size = max(1, self._limit // max(1, len(paths)))
+        runs = [_Run(path, self._row, size) for path in paths]
         while runs:
             # Up to the smallest of the blocks' last keys, nothing can come that is not held.
             bound = min(run.block["key"][-1] for run in runs)
@@ -112,11 +123,11 @@ class Spill:
 
 
 class _Run:
-    """One sorted file, read block by block."""
+    """One sorted file, read block by block; it goes when it has been read."""
 
     def __init__(self, path: Path, row: np.dtype, size: int) -> None:
         self._path, self._row, self._size = path, row, size
-        self._place = 0
+        self._place, self._end = 0, path.stat().st_size
         self.block = np.empty(0, row)
         self.refilled()
 
@@ -128,9 +139,13 @@ class _Run:
 
     def refilled(self) -> bool:
         """Whether there is anything left."""
-        if not len(self.block):
-            self.block = np.fromfile(self._path, self._row, self._size, offset=self._place)
-            self._place += self.block.nbytes
+        # From half a block on: what is certain to be complete would else be that of the emptiest run, a few rows.
+        if 2 * len(self.block) < self._size and self._place < self._end:
+            more = np.fromfile(self._path, self._row, self._size - len(self.block), offset=self._place)
+            self.block = np.concatenate([self.block, more])
+            self._place += more.nbytes
+            if self._place == self._end:
+                self._path.unlink()
         return len(self.block) > 0
 
 

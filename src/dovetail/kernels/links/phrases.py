@@ -264,3 +264,18 @@ def lexical_weights(keys, longest, words):
                 free = words.target_free[word] / source_null
                 result[n, 1] *= of_target[k, 0] / of_target[k, 1] if of_target[k, 1] > 0 else free
     return result
+
+
+@kernel
+def joined(pieces, pool, starts, sizes):
+    """Texts by their numbers, one behind the other: uint8.  Text p is pool[starts[p] : starts[p] + sizes[p]]."""
+    total = 0
+    for piece in pieces:
+        total += sizes[piece]
+    result = np.empty(total, np.uint8)
+    n = 0
+    for piece in pieces:
+        for place in range(starts[piece], starts[piece] + sizes[piece]):
+            result[n] = pool[place]
+            n += 1
+    return result
