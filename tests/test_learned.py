@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, Gold, InputError
 from dovetail.cli import dovetail
+from dovetail.decoding.habits import Habits
 from dovetail.decoding.learned import LearnedDecoder
 from dovetail.kernels.learned.features import BELIEFS, FEATURES, candidates, describe_beliefs
 from dovetail.kernels.learned.records import Trees
@@ -178,9 +179,10 @@ def test_gold_that_supports_nothing_leaves_the_model_as_it_was(taught, tmp_path)
 
 
 def test_trees_of_a_stranger_cannot_reach_elsewhere():
-    about = {"weight": 1.0, "scale": 1.0, "shift": 0.0, "common": [[], []], "gold": []}
+    about = {"weight": 1.0, "scale": 1.0, "shift": 0.0, "gold": []}
     trees = Trees(np.zeros((1, 15), np.int32), np.zeros((1, 15), np.float32), np.zeros((1, 16), np.float32))
     arrays = {f"0.{name}": array for name, array in trees._asdict().items()}
+    arrays |= {f"habits.{name}": array for name, array in Habits.none().arrays().items()}
     assert LearnedDecoder.from_saved(about, arrays).width == len(FEATURES)
     shallow = np.zeros((1, 7), np.int32)
     for wrong in (np.full((1, 15), len(FEATURES), np.int32), np.full((1, 15), -1, np.int32), shallow):

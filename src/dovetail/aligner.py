@@ -24,7 +24,7 @@ from dovetail.bitext.store import Folder, give_back
 from dovetail.bitext.views import WORDS, Cuts, Seen, Views
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
-from dovetail.decoding.candidates import commonest, word_facts
+from dovetail.decoding.candidates import word_facts
 from dovetail.decoding.decoders import Threshold
 from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
@@ -242,14 +242,11 @@ class Aligner:
         before = self.align(bitext, progress)
         shard = self._lay_out(bitext)
         model = self._undecided(self._transferred(bitext, shard), bitext, shard)
-        common = commonest(self.source_vocabulary), commonest(self.target_vocabulary)
-        facts = word_facts(self._words(bitext), common)
-        lesson, pairs = lesson_of(model, bitext, shard, gold, facts, self.engine.pool)
+        lesson, pairs = lesson_of(model, bitext, shard, gold, self._words(bitext), self.engine.pool)
         annotated = np.cumsum(gold.annotated) - 1
         result = learn(
             lesson,
             statistics(before, gold)[annotated[pairs]],
-            common,
             digests(bitext, pairs, self.text_options.normaliser),
             favour,
             (0.25, 0.5, 0.75) if curve else (),
@@ -467,7 +464,7 @@ class Aligner:
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
         facts = self._facts  # parts of a text may be worked on side by side
         if facts is None or facts[0] is not source or facts[1] is not target:
-            facts = self._facts = source, target, word_facts(self._words(bitext), self.learned.common)
+            facts = self._facts = source, target, word_facts(self._words(bitext), self.learned.habits)
         return judging(decodable, self.learned, facts[2])
 
     def _undecided(self, model: Model, bitext: Bitext, shard: Shard) -> Model:

@@ -7,39 +7,28 @@ import unicodedata
 import numpy as np
 
 from dovetail.bitext.shards import Block
-from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.decoding.habits import Habits
 from dovetail.kernels.learned import features as kernels
-from dovetail.kernels.learned.features import BELIEFS, FEATURES
+from dovetail.kernels.learned.features import BELIEFS, FEATURES, OBSERVED
+from dovetail.kernels.learned.habits import recall_pairs, recall_words
 from dovetail.kernels.learned.records import WordFacts
 from dovetail.kernels.records import Workspace
 from dovetail.models.lexicon.words import WordMap
 
 WIDTHS = len(FEATURES), len(FEATURES) + len(BELIEFS)  # facts of a cell that one stage is told, and two
-COMMON = 60  # words of each side that are known one by one
 LEAST = 0.001  # posteriors below this make no candidate
 WORD, NUMBER, PUNCTUATION = range(3)
 
 
-def commonest(vocabulary: Vocabulary) -> list[str]:
-    """The commonest words, commonest first: those that a learned decoder knows one by one."""
-    order = np.argsort(-vocabulary.counts, kind="stable")[:COMMON]
-    return [vocabulary[int(k)] for k in order]
-
-
-def word_facts(words: WordMap, common: tuple[list[str], list[str]]) -> WordFacts:
+def word_facts(words: WordMap, habits: Habits) -> WordFacts:
     """What is known of the words of a text."""
     sides = []
-    for known, new, place, codes in zip(
-        words.known, words.vocabularies, (words.source, words.target), common, strict=True
-    ):
+    for known, new, place in zip(words.known, words.vocabularies, (words.source, words.target), strict=True):
         counts = np.append(known.counts, 0)[place]  # the last is that of words that the model never saw
-        code_of = np.zeros(len(known) + 1, np.float32)
-        code_of[[known.id(word) for word in codes]] = np.arange(1, len(codes) + 1)
-        code_of[-1] = 0.0
         lengths = np.array([len(word) for word in new], np.float32)
         kinds = np.array([_kind(word) for word in new], np.float32)
-        sides.append(np.stack([np.log1p(counts).astype(np.float32), lengths, kinds, code_of[place]], axis=1))
-    return WordFacts(sides[0], sides[1], words.twin)
+        sides.append(np.stack([np.log1p(counts).astype(np.float32), lengths, kinds], axis=1))
+    return WordFacts(sides[0], sides[1], words.twin, *habits.of_text(words))
 
 
 def _kind(word: str) -> int:
@@ -59,4 +48,7 @@ def describe(
     numbers, cells = kernels.candidates(first, last, block.lines, work, np.float32(LEAST))
     found = np.zeros((len(cells), WIDTHS[stages - 1]), np.float32)
     kernels.describe(first, last, block.pieces, facts, translations, work, numbers, cells, found)
+    source, target, pairs = facts.source_habits, facts.target_habits, facts.pairs
+    recall_words(first, last, block.pieces, source, target, numbers, cells, len(OBSERVED), found)
+    recall_pairs(first, last, block.pieces, pairs, numbers, cells, len(FEATURES) - 2, found)
     return numbers, cells, found

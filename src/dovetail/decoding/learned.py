@@ -10,6 +10,7 @@ import numpy as np
 
 from dovetail.bitext.shards import Block
 from dovetail.decoding.candidates import WIDTHS, describe
+from dovetail.decoding.habits import Habits
 from dovetail.errors import InputError
 from dovetail.kernels.learned import features as feature_kernels
 from dovetail.kernels.learned import trees as tree_kernels
@@ -23,6 +24,7 @@ MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
 HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
 DOUBT = np.float32(3.0)  # log-odds above which the first stage's word is final
+HABITS = "habits."  # how the names of their arrays begin
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
 
@@ -37,7 +39,7 @@ class LearnedDecoder:
     weight: float
     scale: float
     shift: float
-    common: tuple[list[str], list[str]]  # the commonest words of both sides, which have codes of their own
+    habits: Habits  # what annotators do with words
     digests: tuple[str, ...]  # of the gold pairs that it learned from
 
     @property
@@ -54,12 +56,13 @@ class LearnedDecoder:
 
     def arrays(self) -> dict[str, np.ndarray]:
         stages = enumerate(self.stages)
-        return {f"{number}.{name}": array for number, stage in stages for name, array in stage._asdict().items()}
+        trees = {f"{number}.{name}": array for number, stage in stages for name, array in stage._asdict().items()}
+        return trees | {HABITS + name: array for name, array in self.habits.arrays().items()}
 
     def about(self) -> dict[str, Any]:
         """What is no array, for saving."""
         numbers = {"weight": self.weight, "scale": self.scale, "shift": self.shift}
-        return {**numbers, "common": [list(words) for words in self.common], "gold": list(self.digests)}
+        return {**numbers, "gold": list(self.digests)}
 
     @classmethod
     def from_saved(cls, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LearnedDecoder:
@@ -69,13 +72,11 @@ class LearnedDecoder:
             for number, width in enumerate(WIDTHS)
             if f"{number}.leaf" in arrays
         )
-        source, target = about["common"]
         weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
         if not stages:
             raise LookupError("no trees")
-        return cls(
-            stages, weight, scale, shift, ([str(w) for w in source], [str(w) for w in target]), tuple(about["gold"])
-        )
+        habits = {name.removeprefix(HABITS): array for name, array in arrays.items() if name.startswith(HABITS)}
+        return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]))
 
 
 def _checked(trees: Trees, width: int) -> Trees:

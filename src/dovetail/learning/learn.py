@@ -13,6 +13,7 @@ from dovetail.evaluation.significance import Interval, percentile_interval, resa
 from dovetail.kernels.learned.features import FEATURES
 from dovetail.kernels.learned.records import Trees
 from dovetail.learning.boosting import grow
+from dovetail.learning.habits import Memory
 from dovetail.learning.lesson import Lesson
 
 # What `--favour` aims at: F0.5 weighs precision by 0.8 (1 / (1 + 0.5 ** 2)), F2 by 0.2.
@@ -95,11 +96,14 @@ def folds(group: np.ndarray, number: int, seed: int) -> np.ndarray:
     return (order % number)[which]
 
 
-def train(lesson: Lesson, pairs: int) -> tuple[Trees, ...]:
-    """One stage, or two where the gold set has enough `pairs`."""
+def train(lesson: Lesson, pairs: int) -> tuple[tuple[Trees, ...], Memory]:
+    """One stage, or two where the gold set has enough `pairs`; and what was learned of words."""
+    memory = Memory(lesson)
+    # Of each pair's words the others speak: what trees are told of new text comes from other pairs too.
+    memory.tell(lesson, own=True)
     first = _grown(lesson, lesson.facts[:, : len(FEATURES)])
     if pairs < TWO_STAGES:
-        return (first,)
+        return (first,), memory
     # What the second stage is told in training must be as unsure as it will be of new text: from trees that had not
     # seen the pair.
     facts = lesson.facts.copy()
@@ -109,7 +113,7 @@ def train(lesson: Lesson, pairs: int) -> tuple[Trees, ...]:
         inner = _grown(rest, rest.facts[:, : len(FEATURES)])
         judge((inner, inner), held)
         facts[(fold == k)[lesson.pair]] = held.facts
-    return first, _grown(lesson, facts)
+    return (first, _grown(lesson, facts)), memory
 
 
 def _grown(lesson: Lesson, facts: np.ndarray) -> Trees:
@@ -140,8 +144,9 @@ def held_out(lesson: Lesson, fold: np.ndarray, share: float = 1.0) -> np.ndarray
             others = others & np.isin(lesson.group, drawn)
         # As many pairs as the gold set has, or would have, decide on stages and weight.
         pairs = round(share * len(lesson))
-        stages = train(lesson.of(others), pairs)
+        stages, memory = train(lesson.of(others), pairs)
         held = lesson.of(fold == k)
+        memory.tell(held)
         found[(fold == k)[lesson.pair]] = blend(judge(stages, held), held.facts, weight_of(pairs))
     return found
 
@@ -220,7 +225,6 @@ class Learned:
 def learn(
     lesson: Lesson,
     before: np.ndarray,
-    common: tuple[list[str], list[str]],
     digests: list[str],
     favour: str = "aer",
     shares: tuple[float, ...] = (),
@@ -241,7 +245,7 @@ def learn(
         reason = f"The model stays as it is: {support}, and {100 * SUPPORT:.0f} are asked for."
         return Learned(None, 0.5, len(lesson), validation, reason, tuple(curve))
     settled = Settled.by(lesson, log_odds, find_metric(metric))
-    decoder = LearnedDecoder(
-        train(lesson, len(lesson)), weight_of(len(lesson)), settled.scale, settled.shift, common, tuple(digests)
-    )
+    stages, memory = train(lesson, len(lesson))
+    weight = weight_of(len(lesson))
+    decoder = LearnedDecoder(stages, weight, settled.scale, settled.shift, memory.habits(), tuple(digests))
     return Learned(decoder, settled.threshold, len(lesson), validation, f"Learned: {support}.", tuple(curve))

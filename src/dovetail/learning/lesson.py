@@ -11,20 +11,37 @@ import numpy as np
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import Shard
-from dovetail.decoding.candidates import describe
+from dovetail.decoding.candidates import describe, word_facts
 from dovetail.decoding.evidence import Evidence
-from dovetail.kernels.learned.records import WordFacts
+from dovetail.decoding.habits import Habits
 from dovetail.kernels.links.matching import match
-from dovetail.kernels.records import CELL, LENGTH_J
+from dovetail.kernels.records import CELL, LENGTH_J, SOURCE, TARGET
+from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model
 from dovetail.pool import Pool
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """Candidates of some pairs, packed: `numbers` of each pair; facts with room for beliefs; gold marks.
+class Words:
+    """One side's tokens of some pairs: which word each is, in which pair, and what annotators did with it."""
 
-    `sure_links` are those of each pair, candidates or not; `group` is the same for pairs that share a sentence.
+    known: np.ndarray  # int32 (words,), rising: the model's numbers of the words that occur
+    number: np.ndarray  # int64 (tokens,): among these, -1 for words that the model does not know
+    pair: np.ndarray  # int64 (tokens,), rising
+    habits: np.ndarray  # float64 (tokens, HABITS_OF_WORDS)
+
+    def of(self, pairs: np.ndarray) -> Words:
+        """The tokens of some of the pairs, by a mask."""
+        kept, new = pairs[self.pair], np.cumsum(pairs) - 1
+        return Words(self.known, self.number[kept], new[self.pair[kept]], self.habits[kept])
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """Candidates of some pairs, packed: `numbers` of each pair; facts with room for beliefs; gold marks; their words.
+
+    `lines` point into these words.  `sure_links` are those of each pair, candidates or not; `group` is the same for pairs
+    that share a sentence.
     """
 
     lines: np.ndarray  # int64 (pairs, 7)
@@ -35,6 +52,7 @@ class Lesson:
     possible: np.ndarray  # bool (candidates,), sure ones too
     sure_links: np.ndarray  # int64 (pairs,)
     group: np.ndarray  # int64 (pairs,)
+    words: tuple[Words, Words]
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -49,11 +67,19 @@ class Lesson:
         """The pair of each candidate."""
         return np.repeat(np.arange(len(self)), self.numbers)
 
+    @property
+    def tokens(self) -> tuple[np.ndarray, np.ndarray]:
+        """The source and the target token of each candidate, among the lesson's words."""
+        line = self.lines[self.pair]
+        i, j = np.divmod(self.cells - line[:, CELL], line[:, LENGTH_J])
+        return line[:, SOURCE] + i, line[:, TARGET] + j
+
     def of(self, pairs: np.ndarray) -> Lesson:
         """Some of the pairs, by a mask."""
         kept = np.repeat(pairs, self.numbers)
+        source, target = (side.of(pairs) for side in self.words)
         return Lesson(
-            self.lines[pairs],
+            _pointing(self.lines[pairs], source, target),
             self.numbers[pairs],
             self.cells[kept],
             self.facts[kept],
@@ -61,6 +87,7 @@ class Lesson:
             self.possible[kept],
             self.sure_links[pairs],
             self.group[pairs],
+            (source, target),
         )
 
     def counts(self, kept: np.ndarray) -> np.ndarray:
@@ -71,10 +98,19 @@ class Lesson:
         return np.stack([np.bincount(pair[kept], minlength=size), self.sure_links, of_sure, of_possible], axis=1)
 
 
+def _pointing(lines: np.ndarray, source: Words, target: Words) -> np.ndarray:
+    """Lines that say where the pairs' words begin."""
+    lines = lines.copy()
+    for side, column in ((source, SOURCE), (target, TARGET)):
+        lines[:, column] = np.searchsorted(side.pair, np.arange(len(lines)))
+    return lines
+
+
 def lesson_of(
-    model: Model, bitext: Bitext, shard: Shard, gold: Gold, facts: WordFacts, pool: Pool
+    model: Model, bitext: Bitext, shard: Shard, gold: Gold, words: WordMap, pool: Pool
 ) -> tuple[Lesson, np.ndarray]:
     """Of the annotated pairs that are one piece each; and their numbers in the bitext."""
+    facts = word_facts(words, Habits.none())  # habits come later, as folds learn them
     whole = np.bincount(shard.pieces.pair, minlength=len(bitext)) == 1
     wanted = (gold.annotated & whole)[shard.pieces.pair]
     work = shard.workspace()
@@ -98,8 +134,9 @@ def lesson_of(
     learned_from = shard.pieces.pair[wanted]
     running = np.append(0, np.cumsum(gold.sure))
     sure_links = (running[gold.offsets[1:]] - running[gold.offsets[:-1]])[learned_from]
+    source, target = _words(bitext, gold, learned_from, words)
     lesson = Lesson(
-        np.concatenate(lines),
+        _pointing(np.concatenate(lines), source, target),
         np.concatenate(numbers),
         np.concatenate(cells),
         np.concatenate(found),
@@ -107,6 +144,7 @@ def lesson_of(
         possible,
         sure_links,
         groups(bitext, learned_from),
+        (source, target),
     )
     return lesson, learned_from
 
@@ -122,6 +160,36 @@ def _entries(gold: Gold, pairs: np.ndarray, lines: np.ndarray, numbers: np.ndarr
     source, target = (within // width).astype(np.int32), (within % width).astype(np.int32)
     found: np.ndarray = match(offsets, source, target, gold.offsets, gold.source, gold.target)
     return found
+
+
+def _words(bitext: Bitext, gold: Gold, pairs: np.ndarray, words: WordMap) -> tuple[Words, Words]:
+    """Both sides' tokens of the pairs."""
+    habits: tuple[list[np.ndarray], list[np.ndarray]] = [], []
+    lengths = bitext.lengths
+    for pair in pairs:
+        links = slice(gold.offsets[pair], gold.offsets[pair + 1])
+        sure = np.zeros(lengths[pair], bool)
+        sure[gold.source[links], gold.target[links]] = gold.sure[links]
+        habits[0].append(habits_of(sure))
+        habits[1].append(habits_of(sure.T))
+    found = []
+    for side, numbers, of_side in zip(
+        (bitext.source, bitext.target), (words.source, words.target), habits, strict=True
+    ):
+        tokens = [numbers[side.ids[side.offsets[pair] : side.offsets[pair + 1]]] for pair in pairs]
+        known, number = np.unique(np.concatenate(tokens), return_inverse=True)
+        unknown = int(np.searchsorted(known, 0))  # -1 comes first, if it is there
+        pair = np.repeat(np.arange(len(pairs)), [len(of_pair) for of_pair in tokens])
+        found.append(Words(known[unknown:].astype(np.int32), number - unknown, pair, np.concatenate(of_side)))
+    return found[0], found[1]
+
+
+def habits_of(sure: np.ndarray) -> np.ndarray:
+    """HABITS_OF_WORDS of each row of a pair's sure links (I, J), float64: links, linked, and whether one is shared."""
+    links = sure.sum(axis=1)
+    shared = np.zeros(len(sure) + 1, bool)  # between each row and the one before
+    shared[1:-1] = (sure[1:] & sure[:-1]).any(axis=1)
+    return np.stack([links, links > 0, shared[:-1], shared[1:]], axis=1).astype(np.float64)
 
 
 def groups(bitext: Bitext, pairs: np.ndarray) -> np.ndarray:

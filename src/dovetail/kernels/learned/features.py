@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.learned.records import CODE, COUNT, KIND, LENGTH, Survey
+from dovetail.kernels.learned.records import COUNT, HABITS_OF_WORDS, KIND, LENGTH, Survey
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
@@ -16,7 +16,7 @@ FARTHEST = np.float32(20.0)  # offsets beyond this are all one
 FLOOR = np.float32(1e-8)  # of translation probabilities, for their logarithms
 
 # The order in which `describe` writes them; groups are for reports.
-FEATURES = (
+OBSERVED = (
     ("forward", "posteriors"),
     ("reverse", "posteriors"),
     ("mean", "posteriors"),
@@ -56,13 +56,19 @@ FEATURES = (
     ("source kind", "spelling"),
     ("target kind", "spelling"),
     ("same spelling", "spelling"),
-    ("source word", "common words"),
-    ("target word", "common words"),
-    ("source word before", "common words"),
-    ("source word behind", "common words"),
-    ("target word before", "common words"),
-    ("target word behind", "common words"),
 )
+# What gold pairs taught of words, in the order of `habits.recall_words` and `recall_pairs`.
+HABITS = (
+    *((f"source word: {habit}", "habits of words") for habit in HABITS_OF_WORDS),
+    *((f"target word: {habit}", "habits of words") for habit in HABITS_OF_WORDS),
+    ("source word before: links", "habits of words"),
+    ("source word behind: links", "habits of words"),
+    ("target word before: links", "habits of words"),
+    ("target word behind: links", "habits of words"),
+    ("linked more than the model thinks", "habits of pairs"),
+    ("how often met", "habits of pairs"),
+)
+FEATURES = OBSERVED + HABITS
 # What a second stage is told besides: the first stage's beliefs.
 BELIEFS = (
     "own",
@@ -223,7 +229,7 @@ def likely(line, survey):
 
 @kernel
 def describe(first, last, pieces, facts, translations, work, numbers, cells, found):
-    """What is known of each candidate, in the first len(FEATURES) columns of `found`, float32 (candidates, columns).
+    """What is known of each candidate, in the first len(OBSERVED) columns of `found`, float32 (candidates, columns).
 
     `translations` holds what the workspace `work` held before it held posteriors.
     """
@@ -281,12 +287,6 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
             row[36] = facts.source[source, KIND]
             row[37] = facts.target[target, KIND]
             row[38] = np.float32(facts.twin[source] == target)
-            row[39] = facts.source[source, CODE]
-            row[40] = facts.target[target, CODE]
-            row[41] = facts.source[source_ids[line[SOURCE] + i - 1], CODE] if i > 0 else np.float32(-1.0)
-            row[42] = facts.source[source_ids[line[SOURCE] + i + 1], CODE] if i + 1 < I else np.float32(-1.0)
-            row[43] = facts.target[target_ids[line[TARGET] + j - 1], CODE] if j > 0 else np.float32(-1.0)
-            row[44] = facts.target[target_ids[line[TARGET] + j + 1], CODE] if j + 1 < J else np.float32(-1.0)
         done += numbers[piece - first]
 
 

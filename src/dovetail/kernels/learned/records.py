@@ -7,12 +7,25 @@ from typing import NamedTuple
 import numpy as np
 
 
-class WordFacts(NamedTuple):
-    """What is known of the words of a text: one row per word type, see COUNT to CODE."""
+class PairHabits(NamedTuple):
+    """How pairs of words of a text fared in gold pairs: a row for each source word that was there, sorted by target word."""
 
-    source: np.ndarray  # float32 (source words, 4)
-    target: np.ndarray  # float32 (target words, 4)
+    row: np.ndarray  # int32 (source words,): -1 for words that were in no gold pair, as in `column`
+    column: np.ndarray  # int32 (target words,)
+    offsets: np.ndarray  # int64 (rows + 1,)
+    columns: np.ndarray  # int32 (met pairs,), rising within a row
+    values: np.ndarray  # float32 (met pairs, 2): links beyond the model's belief, how often met
+
+
+class WordFacts(NamedTuple):
+    """What is known of the words of a text: one row per word type, see COUNT to KIND, and what gold pairs taught of it."""
+
+    source: np.ndarray  # float32 (source words, 3)
+    target: np.ndarray  # float32 (target words, 3)
     twin: np.ndarray  # int32 (source words,): the target word spelled the same, -1 for none
+    source_habits: np.ndarray  # float32 (source words, HABITS_OF_WORDS)
+    target_habits: np.ndarray  # float32 (target words, HABITS_OF_WORDS)
+    pairs: PairHabits
 
 
 class Survey(NamedTuple):
@@ -40,4 +53,7 @@ DEPTH = 4
 INNER, LEAVES = 2**DEPTH - 1, 2**DEPTH
 
 
-COUNT, LENGTH, KIND, CODE = range(4)  # logarithm of how often, letters, 0 word 1 number 2 punctuation, rank if common
+COUNT, LENGTH, KIND = range(3)  # logarithm of how often, letters, 0 word 1 number 2 punctuation
+
+# A word's habits: means over its occurrences in gold pairs.
+HABITS_OF_WORDS = ("links", "linked", "linked with the word before", "linked with the word behind")
