@@ -13,7 +13,7 @@ from dovetail.uses.aligned import Aligned
 from dovetail.uses.columns import Numbers, Spellings
 from dovetail.uses.phrase_table import phrase_table
 
-FEW = 16  # translations of a phrase that are tried one by one; of more, those that are there are looked up
+FEW = 512  # translations of a phrase that are all gone through; of more, those that are there are looked up
 
 
 class Units:
@@ -122,13 +122,9 @@ def _places(
             )
             for unit in here if most else ():
                 first, last = starts[unit], starts[unit + 1]
-                if last - first > FEW:
-                    places = [(bisect_left(targets, other, first, last), other) for other in there]
-                    found = [entry for entry, other in places if entry < last and targets[entry] == other]
-                else:
-                    found = [entry for entry in range(first, last) if targets[entry] in there]
-                for entry in found:
-                    if filled[entry] < most:
+                for other in there.intersection(targets[first:last]) if last - first <= FEW else there:
+                    entry = bisect_left(targets, other, first, last)
+                    if entry < last and targets[entry] == other and filled[entry] < most:
                         best[entry, filled[entry]] = number
                         filled[entry] += 1
     return best
