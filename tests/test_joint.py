@@ -17,7 +17,7 @@ from dovetail.bitext.spelling import fold, letters, letters_beside, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.kernels.lexicon.counted import without
-from dovetail.kernels.live.messages import speak
+from dovetail.kernels.live.messages import speak, speak_to_others
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
@@ -26,13 +26,19 @@ from dovetail.pool import Pool
 chances = st.floats(0.01, 0.99)
 
 
+def told(posteriors, lump, phi):
+    """Messages to the notable cells and to the others, and what the word believes."""
+    n = len(posteriors)
+    messages, without, counts, belief = np.ones(n, np.float32), np.empty(n), np.empty(5), np.empty(5)
+    speak(np.array(posteriors, np.float32), messages, n, lump, phi, without, counts)
+    return messages, speak_to_others(without, n, lump, phi, counts, belief), belief
+
+
 @given(posteriors=st.lists(chances, min_size=1, max_size=5), phi=st.lists(st.floats(0.05, 1), min_size=5, max_size=5))
 @settings(deadline=None)
 def test_fertility_messages_are_the_enumerated_ratio_of_support(posteriors, phi):
     n, phi = len(posteriors), np.array(phi)
-    messages = np.ones(n, np.float32)
-    belief = np.empty(5)
-    default = speak(np.array(posteriors, np.float32), messages, n, 0.0, phi, np.empty(n), np.empty(5), belief)
+    messages, default, belief = told(posteriors, 0.0, phi)
 
     def support(left_out, shift):
         total = 0.0
@@ -50,18 +56,14 @@ def test_fertility_messages_are_the_enumerated_ratio_of_support(posteriors, phi)
 
 
 def test_a_flat_fertility_says_nothing():
-    messages = np.array([1.0, 1.0], np.float32)
-    default = speak(
-        np.array([0.3, 0.9], np.float32), messages, 2, 0.1, np.ones(5), np.empty(2), np.empty(5), np.empty(5)
-    )
+    messages, default, _ = told([0.3, 0.9], 0.1, np.ones(5))
     assert default == pytest.approx(1.0)
     assert messages == pytest.approx([1.0, 1.0])
 
 
 def test_a_word_that_takes_one_link_talks_a_second_cell_out_of_it():
-    messages = np.array([1.0, 1.0], np.float32)
     phi = np.array([0.05, 0.9, 0.03, 0.01, 0.01])
-    default = speak(np.array([0.95, 0.3], np.float32), messages, 2, 0.0, phi, np.empty(2), np.empty(5), np.empty(5))
+    messages, default, _ = told([0.95, 0.3], 0.0, phi)
     assert messages[1] < 0.2
     assert default < messages[0]
 

@@ -1,8 +1,8 @@
 """A trained counted lexicon for other text, cell by cell: no slots are laid out, nothing is kept of a pair of words.
 
-The rows of a block are walked by source word.  What the lexicon knows of the word is spread out by target word and by target
-stem, each pair of words is scored when it is first met, and its other cells find it by the target word.  Same equations,
-in the same order, as kernels.lexicon.counted for slots.
+The rows of a block are walked by source word.  What the lexicon knows of the word and of its stems is spread out by target
+word and stem, each pair of words is scored when it is first met, and its other cells find it by the target word.  Same
+equations, in the same order, as kernels.lexicon.counted for slots.
 """
 
 from __future__ import annotations
@@ -21,28 +21,23 @@ SPREAD = 4  # a row longer than this many times the words that ask for it is sea
 
 
 class Known(NamedTuple):
-    """A trained lexicon: counts of word pairs, then those of stem pairs of all levels, rows sorted by target.
+    """A trained lexicon as one table of rows: counts of word pairs, then those of stem pairs of all levels.
 
-    Row e of the word pairs is starts[e]:starts[e + 1], with target words `targets`; stems are numbered through all levels.
+    Row r is starts[r]:starts[r + 1], sorted by target.  Words and stems are numbered through, each kind with one more behind
+    it, which has no counts: that of words, or stems, never seen.
     """
 
-    starts: np.ndarray  # int64 (source words + 1,)
+    starts: np.ndarray  # int64 (source words and stems + 1,)
     targets: np.ndarray  # int32 (pairs,)
     counts: np.ndarray  # float64 (pairs,)
-    stem_starts: np.ndarray  # int64 (source stems + 1,)
-    stem_targets: np.ndarray  # int32 (stem pairs,)
-    stem_counts: np.ndarray  # float64 (stem pairs,)
-    n_targets: int
-    n_target_stems: int
+    n_targets: int  # target words and stems
 
 
 class Words(NamedTuple):
-    """Words of the new text: their numbers in the lexicon (-1: unseen), their stems there, and what they count."""
+    """Words of the new text: where the lexicon has them and their stems, and what they count."""
 
-    source_number: np.ndarray  # int32 (source words,)
-    target_number: np.ndarray  # int32 (target words,)
-    source_stems: np.ndarray  # int32 (levels, source words); stems never seen have an empty row
-    target_stems: np.ndarray  # int32 (levels, target words)
+    source_places: np.ndarray  # int32 (source words, 1 + levels)
+    target_places: np.ndarray  # int32 (target words, 1 + levels)
     sources: np.ndarray  # float32 (source words, columns of kernels.lexicon.counted)
     targets: np.ndarray  # float32 (target words, columns)
 
@@ -56,13 +51,11 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
     """
     lines, source_ids, target_ids = pieces
     forward, reverse = work.forward, work.reverse
-    n_words = len(words.target_number)
+    n_words = len(words.target_places)
     met = np.full(n_words, -1, np.int32)  # the last source word that each target word met
     partners = np.empty(n_words + 1, np.int32)
     scores = np.empty((n_words, 2), np.float32)
-    found = np.zeros(known.n_targets + 1, np.float32)  # the last one for words that the lexicon does not have
-    found_stems = np.zeros(known.n_target_stems, np.float32)
-    counts = np.empty(n_words, np.float32)
+    found = np.zeros(known.n_targets, np.float32)
     places = np.zeros(n_codes, np.uint64)
     # Where rows are is found out first, for all of them: the next one's place does not wait for this one's to be looked up.
     of_rows = np.empty((4, len(order)), np.int64)
@@ -86,14 +79,11 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
                 n += met[f] != e
                 met[f] = e
             end += 1
-        count_spellings(e, partners[:n], letters, places, prior, scores)
-        add_counts(e, partners[:n], known, words, found, scores)
-        for level in range(len(words.source_stems)):
-            add_stems(e, partners[:n], level, known, words, found_stems, counts, scores)
-        scale = words.sources[e, SCALE]
-        for f in partners[:n]:
-            scores[f, 0] *= scale
-            scores[f, 1] *= words.targets[f, SCALE]
+        for level in range(words.source_places.shape[1]):
+            spread(words.source_places[e, level], known, words.target_places[:, level], partners[:n], found)
+        score(e, partners[:n], words, found, letters, places, prior, scores)
+        for level in range(words.source_places.shape[1]):
+            clear(words.source_places[e, level], known, words.target_places[:, level], partners[:n], found)
         for row in range(k, end):
             cell, token = cells[row], tokens[row]
             for j in range(widths[row]):
@@ -104,56 +94,47 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
 
 
 @leaf
-def count_spellings(e, partners, letters, places, prior, scores):
-    """Begin with the prior counts of the words' spellings."""
-    source, target = letters
-    first, last = source.offsets[e], source.offsets[e + 1]
-    mark_places(source.codes, first, last, places)
-    for f in partners:
-        scores[f, 0] = prior[spelling_bin(source, e, target, f, places)]
-    unmark_places(source.codes, first, last, places)
-
-
-@leaf
-def add_counts(e, partners, known, words, found, scores):
-    """Add what the words count, and begin the other direction.  A row that is too long to be spread out is searched."""
-    number = words.source_number[e]
-    first, last = (known.starts[number], known.starts[number + 1]) if number >= 0 else (0, 0)
-    if last - first > SPREAD * len(partners):
-        for f in partners:
-            place = place_of(words.target_number[f], known.targets, first, last)
-            value = np.float32(known.counts[place]) if place >= 0 else np.float32(0.0)
-            scores[f, 0] = scores[f, 1] = value + scores[f, 0]
-        return
-    for place in range(first, last):
-        found[known.targets[place]] = known.counts[place]
-    for f in partners:
-        number = words.target_number[f]
-        scores[f, 0] = scores[f, 1] = found[number if number >= 0 else known.n_targets] + scores[f, 0]
-    for place in range(first, last):
-        found[known.targets[place]] = np.float32(0.0)
-
-
-@leaf
-def add_stems(e, partners, level, known, words, found, counts, scores):
-    """Add what the stems of one level count; that is nothing for most."""
-    at = FIRST_LEVEL + WIDTH * level
-    backoff, share = words.sources[e, at + BACKOFF], words.sources[e, at + SHARE]
-    stem, stems = words.source_stems[level, e], words.target_stems[level]
-    first, last = known.stem_starts[stem], known.stem_starts[stem + 1]
+def spread(row, known, places, partners, found):
+    """found[place] = count for what is in a row; of one that is too long, for what the partners ask for."""
+    first, last = known.starts[row], known.starts[row + 1]
     if last - first <= SPREAD * len(partners):
-        for place in range(first, last):
-            found[known.stem_targets[place]] = known.stem_counts[place]
-        for k in range(len(partners)):
-            counts[k] = found[stems[partners[k]]]
-        for place in range(first, last):
-            found[known.stem_targets[place]] = np.float32(0.0)
+        for k in range(first, last):
+            found[known.targets[k]] = known.counts[k]
     else:
-        for k in range(len(partners)):
-            place = place_of(stems[partners[k]], known.stem_targets, first, last)
-            counts[k] = np.float32(known.stem_counts[place]) if place >= 0 else np.float32(0.0)
-    for k in range(len(partners)):
-        if counts[k] > np.float32(0.0):
-            f = partners[k]
-            scores[f, 0] += backoff * counts[k] * words.targets[f, at + SHARE]
-            scores[f, 1] += words.targets[f, at + BACKOFF] * counts[k] * share
+        for f in partners:
+            k = place_of(places[f], known.targets, first, last)
+            if k >= 0:
+                found[places[f]] = known.counts[k]
+
+
+@leaf
+def clear(row, known, places, partners, found):
+    """Undo `spread`."""
+    first, last = known.starts[row], known.starts[row + 1]
+    if last - first <= SPREAD * len(partners):
+        for k in range(first, last):
+            found[known.targets[k]] = np.float32(0.0)
+    else:
+        for f in partners:
+            found[places[f]] = np.float32(0.0)
+
+
+@leaf
+def score(e, partners, words, found, letters, places, prior, scores):
+    """Probabilities of both directions: what the words count, and their spelling, and their stems (nothing for most)."""
+    source, target = letters
+    own = words.sources[e]
+    begin, end = source.offsets[e], source.offsets[e + 1]
+    mark_places(source.codes, begin, end, places)
+    for f in partners:
+        other, found_at = words.targets[f], words.target_places[f]
+        forward = reverse = found[found_at[0]] + prior[spelling_bin(source, e, target, f, places)]
+        for level in range(1, len(found_at)):
+            count = found[found_at[level]]
+            if count > np.float32(0.0):
+                at = FIRST_LEVEL + WIDTH * (level - 1)
+                forward += own[at + BACKOFF] * count * other[at + SHARE]
+                reverse += other[at + BACKOFF] * count * own[at + SHARE]
+        scores[f, 0] = forward * own[SCALE]
+        scores[f, 1] = reverse * other[SCALE]
+    unmark_places(source.codes, begin, end, places)

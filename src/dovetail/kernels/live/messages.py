@@ -58,24 +58,27 @@ def ratio(others, phi):
 
 
 @leaf
-def speak(posteriors, messages, n, lump, phi, chances, others, belief):
-    """Messages of one word to its n notable cells, in place of the old ones; returns the message to all its other cells.
+def speak(posteriors, messages, n, lump, phi, chances, others):
+    """Messages of one word to its n notable cells, in place of the old ones; `lump` is the summed posterior of its others.
 
-    `lump` is the summed posterior of those others.  `belief` (K + 1,) gets the word's posterior over counts.
+    `chances` get the probabilities of the notable cells without what the word said.
     """
-    K = len(phi) - 1
     for m in range(n):
         chances[m] = cavity(posteriors[m], messages[m])
-    lump = min(lump, 0.5)
-    distribution(chances, n, -1, lump, others)
-    default = ratio(others, phi)
-    total = 0.0
-    for k in range(K + 1):
-        total += others[k] * phi[k]
-    scale = 1.0 / max(total, 1e-300)
-    for k in range(K + 1):
-        belief[k] = others[k] * phi[k] * scale
     for m in range(n):
         distribution(chances, n, m, lump, others)
         messages[m] = ratio(others, phi)
-    return default
+
+
+@leaf
+def speak_to_others(chances, n, lump, phi, others, belief):
+    """The message of the word to all its other cells; `belief` (K + 1,) gets its posterior over counts, if it has room."""
+    distribution(chances, n, -1, lump, others)
+    if len(belief) > 0:
+        total = 0.0
+        for k in range(len(phi)):
+            total += others[k] * phi[k]
+        scale = 1.0 / max(total, 1e-300)
+        for k in range(len(phi)):
+            belief[k] = others[k] * phi[k] * scale
+    return ratio(others, phi)

@@ -37,7 +37,8 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     messages = MessageRoom(
         places[2], of_cells[0], of_cells[1], message_values[0], message_values[1], np.empty(area), np.empty(K)
     )
-    beliefs = Beliefs(fertility[0], fertility[1], np.empty((longest, K)), np.empty((longest, K)))
+    nobody_asks = np.empty((longest, 0))
+    beliefs = Beliefs(fertility[0], fertility[1], nobody_asks, nobody_asks)
     lists, column, kept = (
         np.empty((2, longest + 1), np.int64),
         np.empty(area + longest, np.uint16),

@@ -9,7 +9,7 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.agreement import softened
 from dovetail.kernels.live.chain import by_column
-from dovetail.kernels.live.messages import NOTABLE, speak
+from dovetail.kernels.live.messages import NOTABLE, speak, speak_to_others
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 
@@ -105,7 +105,12 @@ def speak_to_all(begin, order, posterior, message, fertility, words, belief, roo
                 n += 1
             else:
                 lump += posterior[k]
-        told = speak(posteriors, messages, n, lump, fertility[words[w]], chances, others, belief[w])
+        lump = min(lump, 0.5)
+        phi = fertility[words[w]]
+        speak(posteriors, messages, n, lump, phi, chances, others)
+        told = np.float32(1.0)
+        if n < begin[w + 1] - begin[w] or belief.shape[1] > 0:
+            told = speak_to_others(chances, n, lump, phi, others, belief[w])
         n = 0
         for m in range(begin[w], begin[w + 1]):
             k = order[m]

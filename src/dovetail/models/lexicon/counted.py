@@ -221,30 +221,31 @@ class CountedLexicon(Lexicon):
     def _looking_up(self) -> tuple[Any, ...]:
         """What the kernel that looks cells up is told."""
         assert self.words is not None
-        stems = []
-        for side, words in enumerate((self.words.source, self.words.target)):
-            numbers, before = np.empty((len(self.levels), len(words)), np.int32), 0
-            for row, level in enumerate(self.levels):
-                numbers[row] = level.stems[side].numbers + before
+        places = []
+        for side, numbers in enumerate((self.words.source, self.words.target)):
+            before = len(self.words.known[side])
+            columns = [np.where(numbers >= 0, numbers, before)]
+            for level in self.levels:
+                columns.append(level.stems[side].numbers + before + 1)
                 before += len(level.stems[side])
-            stems.append(numbers)
-        told = lookup.Words(self.words.source, self.words.target, stems[0], stems[1], *self.tables)
+            places.append(np.stack(columns, axis=1).astype(np.int32))
+        told = lookup.Words(places[0], places[1], *self.tables)
         return self.known, told, *spelled(*self.vocabularies), self.spelling.counts
 
     @cached_property
     def _all_rows(self) -> lookup.Known:
-        """Of a compact lexicon: its rows, and those of all stem levels in one table, a row for unseen stems behind each."""
-        starts, partners, counts = [np.zeros(1, np.int64)], [np.empty(0, np.int32)], [np.empty(0)]
-        pairs = stems = 0
-        for level in self.levels:
-            rows = level.groups.row_start
-            starts += [rows[1:] + pairs, rows[-1:] + pairs]
-            partners.append(level.groups.target + np.int32(stems))
-            counts.append(level.counts)
-            pairs, stems = pairs + len(level.counts), stems + level.groups.n_targets + 1
-        own = self.slots.row_start, self.slots.target, self.counts
-        together = np.concatenate(starts), np.concatenate(partners), np.concatenate(counts)
-        return lookup.Known(*own, *together, self.slots.n_targets, stems)
+        """Of a compact lexicon: its rows, and those of all stem levels, in one table, a row for unseen ones behind each."""
+        starts = [np.zeros(1, np.int64)]
+        partners: list[np.ndarray] = []
+        counts: list[np.ndarray] = []
+        pairs = targets = 0
+        kinds = [(self.slots, self.counts), *((level.groups, level.counts) for level in self.levels)]
+        for slots, of_pairs in kinds:
+            starts += [slots.row_start[1:] + pairs, slots.row_start[-1:] + pairs]
+            partners.append(slots.target + np.int32(targets))
+            counts.append(of_pairs)
+            pairs, targets = pairs + len(of_pairs), targets + slots.n_targets + 1
+        return lookup.Known(np.concatenate(starts), np.concatenate(partners), np.concatenate(counts), targets)
 
     def restricted(self, used: np.ndarray) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
