@@ -22,9 +22,9 @@ from dovetail.models.fertility.beliefs import CategoricalFertility
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
-from dovetail.models.joint_statistics import JointStatistics, WordSums, own_words
+from dovetail.models.joint_statistics import JointStatistics, LinkCounts, LinksApart, WordSums, live_slots, own_words
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors, LinkCounts, LinksApart, live_slots
+from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked

@@ -7,11 +7,83 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dovetail.bitext.sharding import StoredShards
-from dovetail.bitext.shards import Block
-from dovetail.kernels.records import TARGET_SIDE, Side
+from dovetail.bitext.sharding import StoredShards, places_of, unite
+from dovetail.bitext.shards import Block, Slots
+from dovetail.bitext.store import Store
+from dovetail.kernels.live import cells as live_kernels
+from dovetail.kernels.records import TARGET_SIDE, Side, Workspace
 from dovetail.models.jumps.word import BINS, POSITIONS
-from dovetail.models.lexicon.counted import LinkCounts, LinksApart
+from dovetail.models.lexicon.table import add_with_nulls
+from dovetail.models.live import Live
+from dovetail.pool import Pool
+
+
+@dataclass
+class LinkCounts:
+    """Expected links by slot, and of NULL with each word; exact sums, as `LexiconCounts`.  `used`: slots of live cells."""
+
+    slots: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+    used: np.ndarray | None = None  # bool (slots,), where somebody wants to know
+
+    @classmethod
+    def zeros(cls, slots: Slots, used: bool = False) -> LinkCounts:
+        marks = np.zeros(len(slots), np.bool_) if used else None
+        return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources), marks)
+
+    def add(self, live: Live, block: Block, work: Workspace, pool: Pool) -> None:
+        """Add the counts of a block's live cells and NULLs; no two tasks share an entry."""
+        tasks = [(live_kernels.scatter, order, live.cells, self.slots) for order in block.word_tasks]
+        add_with_nulls(tasks, self.null_forward, self.null_reverse, block, work, pool)
+        if self.used is not None:
+            self.used[live.cells.slot] = True
+
+    def __add__(self, other: LinkCounts) -> LinkCounts:
+        used = self.used if other.used is None else other.used if self.used is None else self.used | other.used
+        nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        return LinkCounts(self.slots + other.slots, *nulls, used)
+
+    def apart(self, corpus: StoredShards, number: int) -> LinksApart:
+        """Those of one of many shards, put aside."""
+        corpus.store.put(_counts(number), {"counts": self.slots})
+        return LinksApart(corpus.store, [number], self.null_forward, self.null_reverse)
+
+
+@dataclass
+class LinksApart:
+    """The same of several shards, each on the slots that have live cells there, until an M-step wants their sums."""
+
+    store: Store
+    shards: list[int]
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+
+    def __add__(self, other: LinksApart) -> LinksApart:
+        nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
+        return LinksApart(self.store, self.shards + other.shards, *nulls)
+
+    def unite(self, n_targets: int, pool: Pool) -> Slots:
+        """All slots that have a live cell in some shard; each shard is told where its own are."""
+        return unite([live_slots(number) for number in self.shards], n_targets, self.store, pool)
+
+    def whole(self, slots: Slots) -> np.ndarray:
+        """Sums of the counts of all shards, by slot."""
+        total = np.zeros(len(slots))
+        for number in self.shards:
+            places = self.store.get(places_of(live_slots(number)))["places"]
+            total[places] += self.store.get(_counts(number))["counts"]
+            self.store.remove(_counts(number))
+        return total
+
+
+def live_slots(number: int) -> str:
+    """The group of a store that holds those slots of a shard that have live cells."""
+    return f"live-{number:05d}"
+
+
+def _counts(number: int) -> str:
+    return f"counts-{number:05d}"
 
 
 @dataclass
