@@ -188,6 +188,11 @@ def test_trees_of_a_stranger_cannot_reach_elsewhere():
     for wrong in (np.full((1, 15), len(FEATURES), np.int32), np.full((1, 15), -1, np.int32), shallow):
         with pytest.raises(InputError, match="damaged"):
             LearnedDecoder.from_saved(about, {**arrays, "0.feature": wrong})
+    for name in ("0.leaf", "0.threshold"):
+        with pytest.raises(InputError, match="damaged"):
+            LearnedDecoder.from_saved(about, {**arrays, name: arrays[name] * np.float32(np.nan)})
+    with pytest.raises(LookupError):
+        LearnedDecoder.from_saved({**about, "scale": float("nan")}, arrays)
 
 
 def test_digests_know_a_pair_by_its_words():

@@ -145,6 +145,9 @@ def test_habits_of_a_stranger_cannot_reach_elsewhere():
         ("source.words", falling),
         ("target.values", arrays["target.values"][1:]),
         ("target.usual", arrays["target.usual"][:2]),
+        ("target.usual", arrays["target.usual"] * np.float32(np.nan)),
+        ("source.values", arrays["source.values"] * np.float32(np.nan)),
+        ("pairs", arrays["pairs"] + np.float32(np.inf)),
     ):
         with pytest.raises(InputError, match="damaged"):
             Habits.from_arrays({**arrays, name: wrong})

@@ -84,7 +84,7 @@ class Habits:
             and self.pairs.shape == (number, 2)
             and self.offsets[0] == 0
             and self.offsets[-1] == number
-            and bool((np.diff(self.offsets) >= 0).all())
+            and bool((np.diff(self.offsets) >= 0).all() and np.isfinite(self.pairs).all())
         )
 
 
@@ -92,4 +92,5 @@ def _is_right(side: WordHabits) -> bool:
     size = len(HABITS_OF_WORDS)
     kinds = (side.words.dtype, side.values.dtype, side.usual.dtype) == (np.int32, np.float32, np.float32)
     sizes = side.words.ndim == 1 and side.values.shape == (len(side.words), size) and side.usual.shape == (size,)
-    return kinds and sizes and bool((np.diff(side.words) > 0).all())
+    finite = np.isfinite(side.values).all() and np.isfinite(side.usual).all()
+    return kinds and sizes and bool(finite and (np.diff(side.words) > 0).all())

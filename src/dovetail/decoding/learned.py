@@ -73,8 +73,8 @@ class LearnedDecoder:
             if f"{number}.leaf" in arrays
         )
         weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
-        if not stages:
-            raise LookupError("no trees")
+        if not stages or not np.isfinite([weight, scale, shift]).all():
+            raise LookupError("no trees, or trees that say nothing")
         habits = {name.removeprefix(HABITS): array for name, array in arrays.items() if name.startswith(HABITS)}
         return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]))
 
@@ -89,6 +89,8 @@ def _checked(trees: Trees, width: int) -> Trees:
         and sizes
         and 0 < number <= MOST_TREES
         and 0 <= trees.feature.min(initial=0) <= trees.feature.max(initial=0) < width
+        and np.isfinite(trees.leaf).all()
+        and not np.isnan(trees.threshold).any()
     ):
         raise InputError("the learned decoder's trees are damaged", remedy="Copy the model again, or learn anew.")
     return Trees(*(np.ascontiguousarray(array) for array in trees))
