@@ -224,15 +224,16 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
     of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
     of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
     room = BothWays(of_tokens, places, of_past, past_values, of_cells, cell_values, np.empty(space, np.float32))
+    lists = start, live.column
     for piece in range(first, last):
-        line = lines[piece]
-        cells = line[ROW], pieces, start, live.column
-        both_ways(line, *cells, nulls, values, work, log_likelihood[piece], jumps, counts, counting, room)
+        line, score = lines[piece], log_likelihood[piece]
+        both_ways(line, line[ROW], pieces, lists, nulls, values, work, score, jumps, counts, counting, room)
 
 
 @leaf
-def both_ways(line, row, pieces, start, column, nulls, values, work, log_likelihood, jumps, counts, counting, room):
-    """`expect` for one piece, whose first row is `row` of the lists of live cells."""
+def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jumps, counts, counting, room):
+    """`expect` for one piece, whose first row is `row` of the lists of live cells: `start` and `column` of these."""
+    start, column = lists
     source_ids, target_ids = pieces.source_ids, pieces.target_ids
     forward, reverse = values
     of_tokens, places, of_past, past_values, of_cells, cell_values, space = room

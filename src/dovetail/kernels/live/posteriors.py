@@ -74,7 +74,7 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
                     values.reverse[k] = emissions.reverse[k] * told.reverse[k]
             # Messages are no probabilities: what the second pass says of the piece does not count.
             scores = unused if heeding else log_likelihood[piece]
-            both_ways(line, 0, pieces, start, column, nulls, values, work, scores, jumps, counts, False, room)
+            both_ways(line, 0, pieces, (start, column), nulls, values, work, scores, jumps, counts, False, room)
         work.forward[cell : cell + I * J] = np.float32(0.0)
         work.reverse[cell : cell + I * J] = np.float32(0.0)
         for i in range(I):
