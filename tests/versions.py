@@ -43,7 +43,23 @@ def numbas(environment: Environment, least: str) -> list[str]:
     found = re.search(r"Available versions: (.*)", listed)
     versions = found[1].split(", ") if found else []
     fitting = [version for version in versions if _numbers(version) >= _numbers(least)]
-    return list(dict.fromkeys([fitting[-1], fitting[0]])) if fitting else []
+    newest, lowest = (
+        next((version for version in order if has_file(environment, version)), None)
+        for order in (fitting, fitting[::-1])
+    )
+    return list(dict.fromkeys(filter(None, [lowest, newest])))
+
+
+def has_file(environment: Environment, version: str) -> bool:
+    """Whether this version of numba has a file for this Python: the list has those to be built from source, too."""
+    try:
+        environment.python(
+            *("-m", "pip", "install", "--quiet", "--dry-run", "--no-deps", "--only-binary", ":all:"),
+            f"numba=={version}",
+        )
+    except Failed:
+        return False
+    return True
 
 
 def _numbers(version: str) -> list[int]:
