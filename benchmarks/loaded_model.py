@@ -28,7 +28,7 @@ from aligners import libraries
 from dovetail.errors import InputError
 from measure import CommandError, exit_when_terminated, machine_facts, run
 from report import machine_line, markdown
-from same_speed import AFTER, BEFORE, DATA, SET, SIDES, prepare, surroundings, write_pairs
+from same_speed import AFTER, BEFORE, DATA, SET, SIDES, prepare, surroundings, work_folder, write_pairs
 
 FEW = 10  # pairs whose aligning is taken for the start-up
 CORES = 32
@@ -67,11 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(stage_seconds(*options.stages)))
         return 0
     with ExitStack() as stack:
-        if options.work is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dovetail-loaded-model-")))
-        else:
-            folder = options.work.resolve()
-            folder.mkdir(parents=True, exist_ok=True)
+        folder = stack.enter_context(work_folder(options.work))
         try:
             sizes, after = (options.train, options.pairs, FEW), commits.working_tree()
             texts = {pairs: write_pairs(options.data, pairs, folder) for pairs in sizes}

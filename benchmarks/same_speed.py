@@ -17,8 +17,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -161,6 +161,17 @@ class Race:
                 file.write(line + "\n")
 
 
+@contextmanager
+def work_folder(wanted: Path | None) -> Iterator[Path]:
+    """The folder that was asked for, made if need be; else a temporary one."""
+    if wanted is None:
+        with tempfile.TemporaryDirectory(prefix="dovetail-race-") as name:
+            yield Path(name)
+        return
+    wanted.mkdir(parents=True, exist_ok=True)
+    yield wanted.resolve()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     recipes = options.recipe or list(RECIPES)
@@ -168,11 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.compiling:
         blocks = [*blocks, Block(COLD_PAIRS, options.compiling, cold=True)]
     with ExitStack() as stack:
-        if options.work is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dovetail-same-speed-")))
-        else:
-            folder = options.work.resolve()
-            folder.mkdir(parents=True, exist_ok=True)
+        folder = stack.enter_context(work_folder(options.work))
         try:
             texts = {block.pairs: write_pairs(options.data, block.pairs, folder) for block in blocks}
             race = prepare(options.against, folder, texts, folder / "runs.jsonl" if options.work else None)

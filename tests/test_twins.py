@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib.resources import files
 from itertools import product
 from math import factorial
 from pathlib import Path
@@ -16,16 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 from dovetail import Aligner, Bitext
 from papers.twins import graca, hmm, zhao
+from test_papers import PAIRS
 
-DATA = files("dovetail") / "data"
-PAIRS = [
-    (source.split(), target.split())
-    for source, target in zip(
-        (DATA / "demo.en").read_text("utf-8").splitlines(),
-        (DATA / "demo.fr").read_text("utf-8").splitlines(),
-        strict=True,
-    )
-]
 E, F = np.array([1, 2, 1]), np.array([0, 1, 1])
 
 
