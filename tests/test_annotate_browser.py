@@ -159,6 +159,13 @@ def annotating(browser, tmp_path):
         assert all(url.startswith(f"http://127.0.0.1:{page.editor.port}/") for url in page.requests)
 
 
+def test_words_stand_in_their_panel(annotating):
+    page = annotating().open().page
+    words = page.locator("#words").bounding_box()
+    panel = page.locator("section.panel", has=page.locator("#words")).bounding_box()
+    assert panel["y"] < words["y"] < words["y"] + words["height"] <= panel["y"] + panel["height"]
+
+
 def test_clicks_make_change_and_remove_links(annotating):
     page = annotating()
     page.cell(0, 1).click()
