@@ -15,7 +15,7 @@ from dovetail.alignments.views import LEAST, Cells, cells_of
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.shards import shard_of
-from dovetail.bitext.views import Seen, Views, characters, stem
+from dovetail.bitext.views import Seen, Views, characters, cut_entries, stem
 from dovetail.cli import dovetail
 from dovetail.kernels.links.mix import mix
 from dovetail.kernels.records import Workspace
@@ -210,3 +210,68 @@ def test_the_command_line_takes_views(aligner, tmp_path):
     refused = run(dovetail, ["align", *text, "--views", "words,lemmas"], catch_exceptions=True)
     assert refused.exit_code != 0
     assert "--source-language" in str(refused.exception) + refused.output
+
+
+MARKS = [("the universities , 京", "die Universitäten"), ("houses are built", "Häuser werden gebaut")] * 60
+
+
+@pytest.mark.parametrize(("pairs", "chosen"), [(PAIRS, "characters"), (MARKS[1::2] + MARKS[:1], "stems")])
+def test_of_alternatives_the_first_that_changes_the_text_is_seen(pairs, chosen):
+    """A single word of another script does not make a text one of that script."""
+    aligner = Aligner("fast", threads=1, views="words,characters|stems").fit(Bitext.from_pairs(pairs))
+    assert list(aligner._views) == [chosen]
+
+
+@pytest.mark.parametrize("asked", ["words|stems", "words,stems|", "words,stems|letters", "words,stems|stems"])
+def test_other_alternatives_are_refused(asked):
+    with pytest.raises(InputError, match="views is"):
+        Aligner("fast", views=asked)
+
+
+def test_a_view_may_have_a_recipe_of_its_own():
+    bitext = Bitext.from_pairs(PAIRS)
+    best = Aligner("best", threads=1).fit(bitext)
+    other, cuts = best._views["characters"]
+    assert other.recipe.name == "joint"
+    expected = Aligner("default", threads=1).fit(Seen.of(bitext, cuts, str).bitext)
+    text = ["京", "都", "の", "寺"], ["temples", "of", "Kyoto"]
+    assert (other.posteriors(*text) == expected.posteriors(*text)).all()
+    with pytest.raises(InputError, match="nonesuch"):
+        Aligner("hmm", views="words,stems", view_recipe="nonesuch")
+
+
+def test_a_view_is_told_what_a_dictionary_says():
+    bitext = Bitext.from_pairs([("a b", "x y"), ("universities", "Universität"), ("b a", "y x")])
+    dictionary = {("university", "Universitäten"): 1.0, ("universe", "Universum"): 0.5}
+    with_it, without = (
+        Aligner("default", threads=1, views="words,stems").fit(bitext, dictionary=told) for told in (dictionary, None)
+    )
+    text = ["unive", "a"], ["unive", "x"]
+    sure, unsure = (aligner._views["stems"][0].posteriors(*text)[0, 0] for aligner in (with_it, without))
+    assert sure > unsure
+    assert cut_entries(dictionary, TextOptions(), (stem, stem)) == {("unive", "unive"): 1.0}
+
+
+def test_a_text_is_seen_part_by_part_as_it_is_as_a_whole(aligner, monkeypatch):
+    bitext = Bitext.from_pairs(PAIRS)
+    whole = aligner._seen(bitext)
+    monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 5)
+    for one, other in zip(whole[0], aligner._seen(bitext)[0], strict=True):
+        assert (one == other).all()
+
+
+def test_a_training_with_views_goes_on_where_it_was_ended(tmp_path):
+    bitext, text = Bitext.from_pairs(PAIRS), ("京都 の 寺", "temples of Kyoto")
+    expected = Aligner("best", threads=1).fit(bitext).posteriors(*text)
+    begun = []
+
+    def end(progress):
+        begun.append(progress.stage)
+        if len(begun) == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Aligner("best", threads=1).fit(bitext, end, work=tmp_path / "work")
+    resumed = Aligner("best", threads=1).fit(bitext, work=tmp_path / "work")
+    assert (tmp_path / "work" / "characters" / "training").is_dir()
+    assert (resumed.posteriors(*text) == expected).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from operator import index
@@ -21,7 +21,7 @@ from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder, give_back
-from dovetail.bitext.views import WORDS, Cuts, Seen, Views
+from dovetail.bitext.views import Cuts, Entry, Seen, Views, cut_entries
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.bitext.windows import cut
 from dovetail.decoding.candidates import word_facts
@@ -30,7 +30,18 @@ from dovetail.decoding.learned import LearnedDecoder, judging
 from dovetail.decoding.tempering import Tempering, temper
 from dovetail.engines import Engine, engine_of
 from dovetail.errors import InputError
-from dovetail.fitting import Dictionary, check_told, given, priors_of, shards_of, signature, start_at
+from dovetail.fitting import (
+    Dictionary,
+    check_told,
+    entries_of,
+    given,
+    priors_of,
+    shards_of,
+    signature,
+    start_at,
+    view_lessons,
+    view_recipe,
+)
 from dovetail.kernels.learned.records import WordFacts
 from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fertility_table, side_of
 from dovetail.models.fertility.expected import ExpectedLinks
@@ -93,7 +104,8 @@ class Aligner:
         # What was fitted: aligning it again needs no look-up.  Of a sample, and of many shards, the layout is not kept.
         self._fitted: tuple[Bitext, Shard | None] | None = None
         self._compact: Model | None = None
-        self.recipe.options.of(Views).others  # noqa: B018 (what cannot be had is refused now)
+        view_recipe(self.recipe)  # what cannot be had is refused now
+        self.recipe.options.of(Views).others  # noqa: B018 (and so is this)
         # For every other view of the text: who has the model, and what the view makes of words.
         self._views: dict[str, tuple[Aligner, Cuts]] = {}
         self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
@@ -117,7 +129,8 @@ class Aligner:
         in memory.  `warm_start` is a trained aligner (or its saved directory) whose parameters are where training begins;
         `dictionary` maps (source, target) words or phrases to probabilities, or is a file that `read_dictionary` reads: a
         prior on the lexicon, as heavy as `dictionary_weight` says.  `constraints` are added to the recipe's own, and so are
-        further `priors` on the lexicon; all of these are for the model over words, not for those over other views.
+        further `priors` on the lexicon; but for the dictionary, all of these are for the model over words, not for those
+        over other views.
         `development` is a small bitext (or the number of the first pair of this one) and its gold links: EM stops when the
         area under their precision/recall curve stops rising, and threshold and growing, unless you asked for a threshold,
         become those with the lowest AER there (`tuned` says which).  `progress` is called with a `Progress`; an exception
@@ -132,15 +145,16 @@ class Aligner:
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
-        self._views = self._fitted_views(bitext, progress)
         gold = None if development is None else self._development(learned, *development)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
         warm_model = None if warm is None else warm._compacted()
         start = Start() if warm is None else start_at(warm._compacted(), warm._words(bitext), self.engine)
-        all_priors = (*priors_of(self.recipe, learned, dictionary), *priors)
+        entries = entries_of(dictionary)
+        all_priors = (*priors_of(self.recipe, learned, entries), *priors)
         if work is not None:
             claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors))
+        self._views = self._fitted_views(bitext, entries, work, progress)
         corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows
             monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors))
@@ -473,27 +487,35 @@ class Aligner:
         return mixed(decodable, shard.pieces, self._seen(bitext)) if self._views else decodable
 
     def _seen(self, bitext: Bitext) -> list[Cells]:
-        """What the models of the other views say."""
-        found = []
-        for other, cuts in self._views.values():
-            seen = Seen.of(bitext, cuts, self.text_options.normaliser)
-            shard = other._lay_out(seen.bitext)
-            model = other._decodable(other._transferred(seen.bitext, shard), seen.bitext, shard)
-            found.append(cells_of(model, seen, shard, self.engine.pool))
-        return found
+        """What the models of the other views say; part by part, so that never a whole text is laid out beside its words'."""
+        starts = range(0, max(len(bitext), 1), CHUNK_PAIRS)
+        parts = [bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts]
+        return [
+            Cells.concatenate([self._seen_part(other, cuts, part) for part in parts])
+            for other, cuts in self._views.values()
+        ]
 
-    def _fitted_views(self, bitext: Bitext, progress: Watch) -> dict[str, tuple[Aligner, Cuts]]:
+    def _seen_part(self, other: Aligner, cuts: Cuts, part: Bitext) -> Cells:
+        seen = Seen.of(part, cuts, self.text_options.normaliser)
+        shard = other._lay_out(seen.bitext)
+        model = other._decodable(other._transferred(seen.bitext, shard), seen.bitext, shard)
+        return cells_of(model, seen, shard, self.engine.pool)
+
+    def _fitted_views(
+        self,
+        bitext: Bitext,
+        dictionary: Mapping[Entry, float] | None,
+        work: str | PathLike[str] | None,
+        progress: Watch,
+    ) -> dict[str, tuple[Aligner, Cuts]]:
         """Models over the views that differ from the words of this text."""
         found = {}
-        for name, cuts in self.recipe.options.of(Views).others.items():
-            seen = Seen.of(bitext, cuts, bitext.options.normaliser).bitext
-            sides = (seen.source, bitext.source), (seen.target, bitext.target)
-            if any(view.vocabulary.words != words.vocabulary.words for view, words in sides):
-                other = Aligner(self.recipe.with_options({"views": WORDS}), seed=self.seed)
-                other.engine = self.engine
-                other.fit(seen, progress)
-                other.model, other._fitted = other._compacted(), None  # its text is not needed any more
-                found[name] = other, cuts
+        for name, cuts, learned in view_lessons(bitext, self.recipe):
+            other = Aligner(view_recipe(self.recipe), seed=self.seed, engine=self.engine)
+            told = None if dictionary is None else cut_entries(dictionary, bitext.options, cuts)
+            other.fit(learned, progress, dictionary=told, work=None if work is None else Path(work) / name)
+            other.model, other._fitted = other._compacted(), None  # its text is not needed any more
+            found[name] = other, cuts
         return found
 
     def _align(self, model: Model, bitext: Bitext, shard: Shard, worked: Worked = lambda pieces: None) -> Alignments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from os import PathLike
@@ -15,8 +15,9 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard
 from dovetail.bitext.shards import Slots, shard_of
+from dovetail.bitext.source import pair_cells
 from dovetail.bitext.store import Folder
-from dovetail.bitext.views import Views
+from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views
 from dovetail.engines import Engine
 from dovetail.errors import InputError
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
@@ -25,15 +26,16 @@ from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model, moved
 from dovetail.models.storage import FORMAT_VERSION
 from dovetail.pool import Pool
-from dovetail.recipes import Recipe
-from dovetail.training.drawing import Lesson
+from dovetail.recipes import Recipe, find_recipe
+from dovetail.training.drawing import Lesson, lesson
 from dovetail.training.keeping import digest
 from dovetail.training.train import Start, Training, trainings
 
 if TYPE_CHECKING:
     from dovetail.models.constraints import Constraint
 
-Dictionary = Mapping[tuple[str, str], float] | str | PathLike[str]
+SELDOM = 0.01  # a view that changes fewer of the words would cost a model, and say what the words say
+Dictionary = Mapping[Entry, float] | str | PathLike[str]
 
 
 def check_told(
@@ -56,7 +58,16 @@ def check_told(
         raise InputError(f"the recipe {recipe.name} takes no {told}", remedy="Choose default, hmm or ibm1, say.")
 
 
-def priors_of(recipe: Recipe, learned: Lesson, dictionary: Dictionary | None) -> tuple[Prior, ...]:
+def entries_of(dictionary: Dictionary | None) -> Mapping[Entry, float] | None:
+    """What a dictionary says, which may be a file."""
+    if dictionary is None or isinstance(dictionary, Mapping):
+        return dictionary
+    from dovetail.bitext.dictionaries import read_dictionary
+
+    return read_dictionary(dictionary)
+
+
+def priors_of(recipe: Recipe, learned: Lesson, dictionary: Mapping[Entry, float] | None) -> tuple[Prior, ...]:
     """The recipe's priors on the lexicon, and a dictionary's."""
     if PriorOptions not in recipe.owners:
         return ()
@@ -65,12 +76,31 @@ def priors_of(recipe: Recipe, learned: Lesson, dictionary: Dictionary | None) ->
         return tuple(options.chosen())
     from dovetail.models.lexicon.dictionary import DictionaryPrior
 
-    if not isinstance(dictionary, Mapping):
-        from dovetail.bitext.dictionaries import read_dictionary
-
-        dictionary = read_dictionary(dictionary)
     told = DictionaryPrior.of(dictionary, learned.bitext, options.dictionary_weight, learned.sampled)
     return (*options.chosen(), told)
+
+
+def view_recipe(recipe: Recipe) -> Recipe:
+    """What the models of other views are learned by."""
+    name = recipe.options.of(Views).view_recipe
+    return (find_recipe(name) if name else recipe).with_options({"views": WORDS})
+
+
+def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Lesson]]:
+    """The views that change a text, of alternatives the first, and what the models over them learn from.
+
+    A sample is drawn of the words, before they are cut: a view of the whole text would need the memory that it saves.
+    """
+    if recipe.options.of(Views).views == WORDS:
+        return
+    drawn = lesson(bitext, view_recipe(recipe).options)
+    for either in recipe.options.of(Views).alternatives:
+        for name, cuts in either.items():
+            seen = Seen.of(drawn.bitext, cuts, bitext.options.normaliser)
+            if seen.changed >= SELDOM:
+                cells = int(pair_cells(seen.bitext).sum())
+                yield name, cuts, Lesson(seen.bitext, seen.bitext, len(seen.bitext), cells, drawn.sampled)
+                break
 
 
 def in_shards(recipe: Recipe, sampled: bool, cells: int) -> bool:

@@ -30,6 +30,15 @@ class Cells(NamedTuple):
     forward: np.ndarray  # float32 (cells,)
     reverse: np.ndarray  # float32 (cells,)
 
+    @classmethod
+    def concatenate(cls, parts: Sequence[Cells]) -> Cells:
+        """The cells of one text after another's."""
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.concatenate([np.diff(part.offsets) for part in parts])
+        rest = (np.concatenate(columns) for columns in list(zip(*parts, strict=True))[1:])
+        return cls(np.append(0, np.cumsum(counts)), *rest)
+
 
 def cells_of(model: Model, seen: Seen, shard: Shard, pool: Pool) -> Cells:
     """What a view's model says of the words of a text, which `shard` is the view's layout of.

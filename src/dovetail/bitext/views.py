@@ -6,7 +6,7 @@ A model over words knows nothing of rare forms; one over what they are made of, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,26 +24,39 @@ UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", "LAO", "KHMER", "
 
 Cut = Callable[[str], list[str]]  # what a view makes of a word: one thing or several, never none
 Cuts = tuple[Cut, Cut]  # of the source's, and of the target's
+Entry = tuple[str, str]  # of a dictionary: source and target, a word or a phrase
 
 
 @dataclass(frozen=True)
 class Views(Options):
-    """What models see of a text; links are chosen by the mean of their probabilities."""
+    """What models see of a text; links are chosen by the mean of their probabilities.
+
+    Of views with `|` between them, the first that changes the text.
+    """
 
     views: str = option(WORDS, help="what is seen of a text, words first: words,characters, words,stems, words,lemmas")
     languages: str = option("", help="of source and target, for lemmas: en,cs")
+    view_recipe: str = option("", help="recipe that the models of other views are learned by (none: the same)")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        first, *others = self.views.split(",")
-        if first != WORDS or len(set(others)) < len(others) or not set(others) <= set(views):
+        first, *others = self.views.replace("|", ",").split(",")
+        alone = self.views.split(",")[0] == first == WORDS
+        if not alone or len(set(others)) < len(others) or not set(others) <= set(views):
             known = ", ".join(f"words,{name}" for name in views)
             raise InputError(f"views is {self.views!r}", remedy=f"Write words, or such as {known}.")
 
     @property
-    def others(self) -> dict[str, Cuts]:
+    def alternatives(self) -> list[dict[str, Cuts]]:
         """What each view besides words makes of the words of both sides; InputError for one that cannot be had."""
-        return {name: views[name](self.languages) for name in self.views.split(",")[1:]}
+        return [
+            {name: views[name](self.languages) for name in either.split("|")} for either in self.views.split(",")[1:]
+        ]
+
+    @property
+    def others(self) -> dict[str, Cuts]:
+        """All of them."""
+        return {name: cuts for either in self.alternatives for name, cuts in either.items()}
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,7 @@ class Seen:
 
     bitext: Bitext
     words: tuple[np.ndarray, np.ndarray]  # int32 (tokens,)
+    changed: float  # share of words that the view has something else for, on the side where these are more
 
     @classmethod
     def of(cls, bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> Seen:
@@ -60,14 +74,37 @@ class Seen:
             _seen(side, lambda word, cut=cut: cut(normalise(word)))  # type: ignore[misc]
             for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)
         ]
-        (source, of_source), (target, of_target) = sides
-        return cls(Bitext(source, target, TextOptions(), bitext.first), (of_source, of_target))
+        (source, of_source, of_sources), (target, of_target, of_targets) = sides
+        seen = Bitext(source, target, TextOptions(), bitext.first)
+        return cls(seen, (of_source, of_target), max(of_sources, of_targets))
 
 
-def _seen(side: Side, cut: Cut) -> tuple[Side, np.ndarray]:
-    """One side, and the word of each of its tokens."""
+def cut_entries(dictionary: Mapping[Entry, float], options: TextOptions, cuts: Cuts) -> dict[Entry, float]:
+    """A dictionary of words and phrases as a view has them; of entries that become one, the surest.
+
+    >>> cut_entries({("the universities", "Universitäten"): 0.5}, TextOptions(), (stem, stem))
+    {('the unive', 'unive'): 0.5}
+    """
+
+    def seen(phrase: str, side: int) -> str:
+        words = (options.normaliser(phrase[start:end]) for start, end in options.of_side(side).spans(phrase))
+        return " ".join(piece for word in words for piece in cuts[side](word))
+
+    found: dict[Entry, float] = {}
+    for (source, target), probability in dictionary.items():
+        entry = seen(source, 0), seen(target, 1)
+        found[entry] = max(probability, found.get(entry, probability))
+    return found
+
+
+def _seen(side: Side, cut: Cut) -> tuple[Side, np.ndarray, float]:
+    """One side, the word of each of its tokens, and the share of words that are others now."""
     numbers: dict[str, int] = {}
-    cuts = [[numbers.setdefault(piece, len(numbers)) for piece in cut(word)] for word in side.vocabulary]
+    found = [cut(word) for word in side.vocabulary]
+    others = np.fromiter(
+        (pieces != [word] for pieces, word in zip(found, side.vocabulary, strict=True)), bool, len(found)
+    )
+    cuts = [[numbers.setdefault(piece, len(numbers)) for piece in pieces] for pieces in found]
     sizes = np.fromiter(map(len, cuts), np.int64, len(cuts))
     pieces = np.fromiter((piece for word in cuts for piece in word), np.int32, int(sizes.sum()))
     starts = np.cumsum(sizes) - sizes
@@ -78,7 +115,9 @@ def _seen(side: Side, cut: Cut) -> tuple[Side, np.ndarray]:
     first = side.offsets[0]
     place = np.arange(len(side.ids)) - np.repeat(side.offsets[:-1] - first, np.diff(side.offsets))
     vocabulary = Vocabulary(numbers, np.bincount(ids, minlength=len(numbers)))
-    return Side(ids, ends[side.offsets - first], vocabulary, None), np.repeat(place, lengths).astype(np.int32)
+    changed = float(others[side.ids].mean()) if len(side.ids) else 0.0
+    seen = Side(ids, ends[side.offsets - first], vocabulary, None)
+    return seen, np.repeat(place, lengths).astype(np.int32), changed
 
 
 def characters(word: str) -> list[str]:

@@ -16,18 +16,20 @@ from dovetail.bitext.joining import picked
 from dovetail.bitext.sharding import SHARD_CELLS
 from dovetail.bitext.shards import BLOCK_CELLS, shard_of
 from dovetail.bitext.source import pair_cells
+from dovetail.bitext.views import Views
 from dovetail.errors import InputError
-from dovetail.fitting import in_shards
+from dovetail.fitting import in_shards, view_recipe
 from dovetail.options import Settings
 from dovetail.pool import Pool
 from dovetail.recipes import Recipe
-from dovetail.training.drawing import Lesson
+from dovetail.training.drawing import Lesson, SampleOptions
 
 MB = 1 << 20
 PROGRAM = 140 * MB  # Python, numpy, numba and compiled kernels
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
+SEEN = 20  # for each slot of the model of another view, which stays while words are learned
 TOKEN = 24  # of a text that is in memory: its numbers, and where pieces lie
 
 
@@ -57,10 +59,13 @@ class TextFacts:
     slots: int
     sampled: bool
 
+    def slots_of(self, cells: int) -> float:
+        """Slots of a part of so many cells: they grow less than these."""
+        return self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** GROWTH
+
     def learning(self, needs: Needs, cells: int) -> float:
-        """Bytes for a part of so many cells; slots grow less than these."""
-        slots = self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** GROWTH
-        return needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * slots
+        """Bytes for a part of so many cells."""
+        return needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * self.slots_of(cells)
 
 
 def facts_of(learned: Lesson) -> TextFacts:
@@ -82,9 +87,16 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
         stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
     if in_shards(recipe, facts.sampled, facts.cells):
         stages[-1] = stages[-1][0], SHARD_CELLS
-    learning = TOKEN * facts.tokens + max(facts.learning(*stage) for stage in stages)
+    learning = TOKEN * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     return int(PROGRAM + max(learning, aligning))
+
+
+def _seen(recipe: Recipe, facts: TextFacts) -> float:
+    """Bytes of the models of other views, which have been learned by then."""
+    settings = view_recipe(recipe).options
+    drawn = settings.of(SampleOptions).drawn(facts.cells) if "largest_sample" in settings else None
+    return len(recipe.options.of(Views).alternatives) * SEEN * facts.slots_of(drawn or facts.cells)
 
 
 def samples_first(settings: Settings, facts: TextFacts) -> bool:

@@ -100,7 +100,7 @@ class WorkFolder:
 
     def keep_model(self, about: Mapping[str, Any]) -> None:
         """The model that was saved here is whole."""
-        for path in (*self.model.iterdir(), self.model, self.place):
+        for path in (*self.model.rglob("*"), self.model, self.place):
             to_disk(path)
         put(self.place / "learned.json", json.dumps(about).encode())
 
