@@ -41,7 +41,10 @@ VARIANTS = (
     ("joint", {"spelling": False, "leave_one_out": False, "jump_strength": 0.0, "tail_stems": 0.0}),
     ("joint", {"agreement_power": 0.0, "share": 0.0}),
     # What `best` was before it had a second view.
-    ("joint-best", {"views": "words", "hmm_iterations": 8, "share": 0.01, "sample": 50_000_000, "grow": 0.3}),
+    (
+        "joint-best",
+        {"views": "words", "hmm_iterations": 8, "share": 0.01, "sample": 50_000_000, "grow": 0.3, "temper": 0.5},
+    ),
     ("joint-best", {"views": "words,stems,characters", "view_recipe": ""}),
     ("hmm-constrained", {"constraints": "bijective,symmetric"}),
     ("hmm-symmetric", {"free_mass": False, "warm_multipliers": False, "precision": 0.01, "slack": 0.1}),

@@ -202,7 +202,8 @@ _recipe(
     "the joint HMM over more cells and more of a large text, beside one of characters or stems",
     "joint-hmm",
     "joint",
-    **_JOINT | {"grow": 0.2},  # where two models see a link as possible, it mostly is one
+    # Two models are less often sure of what is wrong, and what both see as possible mostly is a link.
+    **_JOINT | {"grow": 0.2, "temper": 0.7},
     hmm_iterations=6,
     share=0.02,
     sample=36_000_000,
