@@ -438,3 +438,15 @@ def test_the_command_refuses_what_does_not_fit(place):
     error = run("s", "t", "--links", "links").exception
     assert isinstance(error, InputError)
     assert str(error).startswith("links, line 2: link 0-9 lies outside")
+
+
+def test_an_aligner_makes_a_lexicon_of_stems():
+    bitext = Bitext.from_pairs(
+        [("great universities", "große Universitäten"), ("a university", "eine Universität")] * 3
+    )
+    aligner = Aligner("fast", threads=1).fit(bitext)
+    words = {entry.source: entry.count for entry in aligner.lexicon(bitext)}
+    stems = {entry.source: entry.count for entry in aligner.lexicon(bitext, view="stems")}
+    assert stems["unive"] == words["universities"] + words["university"]
+    with pytest.raises(InputError, match="view is 'characters'"):
+        aligner.lexicon(bitext, view="characters")

@@ -351,12 +351,26 @@ class Aligner:
             means = self._expected_fertilities(side, bitext)
         return fertility_table(means, compact.lexicon, vocabularies, side, minimum)
 
-    def lexicon(self, bitext: Bitext, *, longest: int = 1, count: int = 1, examples: int = 3) -> Lexicon:
-        """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`."""
-        from dovetail.uses.aligned import AlignedText
+    def lexicon(
+        self,
+        bitext: Bitext,
+        *,
+        longest: int = 1,
+        count: int = 1,
+        examples: int = 3,
+        view: str | None = None,
+        languages: str = "",
+    ) -> Lexicon:
+        """The dictionary of a text as this aligner links it: see `dovetail.uses.lexicon.lexicon`.
+
+        With the view `lemmas` (of languages such as "en,fr") or `stems`, of these in the place of words.
+        """
+        from dovetail.uses.aligned import Aligned, AlignedText
+        from dovetail.uses.lemmas import Viewed
         from dovetail.uses.lexicon import lexicon
 
-        aligned = AlignedText(bitext, self.align(bitext))
+        surface = AlignedText(bitext, self.align(bitext))
+        aligned: Aligned = surface if view is None else Viewed(surface, view, languages)
         return lexicon(aligned, longest=longest, count=count, examples=examples)
 
     def __repr__(self) -> str:
