@@ -22,6 +22,7 @@ from dovetail.cli import COMMANDS, dovetail
 from dovetail.decoding.decoders import Threshold, decoders
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.recipes import find_recipe, paper_recipes, recipes
+from folders import contents
 
 DATA = files("dovetail") / "data"
 DEMO = [
@@ -83,7 +84,7 @@ def as_bytes(result):
 
 def saved_bytes(aligner, path):
     aligner.save(path)
-    return {file.name: file.read_bytes() for file in path.iterdir()}
+    return contents(path)
 
 
 def check(result, bitext):
@@ -323,7 +324,7 @@ def test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_tex
     loaded = Aligner.load(model, threads=1)
     for bitext in (TRAINING, NEW):
         assert as_bytes(loaded.align(bitext)) == as_bytes(trained.align(bitext))
-    assert saved_bytes(loaded, tmp_path / "again") == {file.name: file.read_bytes() for file in model.iterdir()}
+    assert saved_bytes(loaded, tmp_path / "again") == contents(model)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -331,7 +332,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_threads(recipe, tr
     aligner = aligner_of(recipe, seed=1, threads=threads).fit(TRAINING)
     for bitext in (TRAINING, NEW):
         assert as_bytes(aligner.align(bitext)) == as_bytes(trained.align(bitext))
-    assert saved_bytes(aligner, tmp_path / "model") == {file.name: file.read_bytes() for file in model.iterdir()}
+    assert saved_bytes(aligner, tmp_path / "model") == contents(model)
 
 
 BITEXTS = {

@@ -21,6 +21,7 @@ from dovetail.bitext.store import Folder
 from dovetail.models.tree import kept, taken
 from dovetail.recipes import recipes
 from dovetail.training.train import trainings
+from folders import contents
 from test_sharding import cut_into
 
 SOME = {"sample": 4000}
@@ -47,7 +48,7 @@ def cut(request, monkeypatch):
 
 def bytes_of(aligner: Aligner, folder: Path) -> dict[str, bytes]:
     aligner.save(folder)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return contents(folder)
 
 
 def killed_after(reports: int):
@@ -107,7 +108,7 @@ def test_a_process_that_is_killed_many_times_ends_with_the_same_bytes(demo, tmp_
             process.send_signal(signal.SIGKILL)
         process.wait()
     assert process.returncode == 0
-    assert {file.name: file.read_bytes() for file in (tmp_path / "resumed").iterdir()} == whole
+    assert contents(tmp_path / "resumed") == whole
 
 
 def test_a_work_folder_of_another_training_is_refused(demo, tmp_path):

@@ -16,6 +16,7 @@ from dovetail import aligner as aligner_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
 from dovetail.engines.ray import Ray, _connected
+from folders import contents
 from test_cli import dovetail  # noqa: F401
 from test_sharding import cut_into
 
@@ -45,7 +46,7 @@ def cluster():
 
 def bytes_of(aligner: Aligner, folder: Path) -> dict[str, bytes]:
     aligner.save(folder)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return contents(folder)
 
 
 def engine(workers: int):

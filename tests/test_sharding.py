@@ -17,6 +17,7 @@ from dovetail.bitext.store import Folder, Store, release
 from dovetail.pool import Pool
 from dovetail.recipes import recipes
 from dovetail.training.train import trainings
+from folders import contents
 from test_models import bitexts
 
 POOL = Pool(2)
@@ -152,7 +153,7 @@ def learned(recipe, bitext, folder, **options):
     """The files of a model, and the links of its text."""
     aligner = Aligner(recipe, seed=1, threads=2, **options).fit(bitext)
     aligner.save(folder)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}, same_bytes.hashes(aligner.align(bitext))
+    return contents(folder), same_bytes.hashes(aligner.align(bitext))
 
 
 @pytest.mark.parametrize(("recipe", "options"), MANY)

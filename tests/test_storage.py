@@ -19,6 +19,7 @@ from dovetail import Aligner, Bitext, InputError, TextOptions
 from dovetail.bitext.normalise import Normaliser
 from dovetail.models import storage
 from dovetail.models.exchange import exchange
+from folders import contents
 
 PAIRS = [
     (["the", "house"], ["la", "maison"]),
@@ -37,10 +38,6 @@ def aligner():
 def place(aligner, tmp_path):
     aligner.save(tmp_path / "model")
     return tmp_path / "model"
-
-
-def contents(folder: Path):
-    return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
 def refusal(path) -> str:
