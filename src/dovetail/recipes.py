@@ -204,7 +204,7 @@ _recipe(
     "joint",
     # Two models are less often sure of what is wrong, and what both see as possible mostly is a link.
     **_JOINT | {"grow": 0.2, "temper": 0.7},
-    hmm_iterations=6,
+    hmm_iterations=7,
     share=0.02,
     sample=30_000_000,
     whole_iterations=4,
