@@ -206,7 +206,7 @@ _recipe(
     **_JOINT | {"grow": 0.2, "temper": 0.7},
     hmm_iterations=7,
     share=0.02,
-    sample=30_000_000,
+    sample=36_000_000,
     whole_iterations=4,
     whole_cells=0,
     views="words,characters|stems",
