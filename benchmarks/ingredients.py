@@ -43,7 +43,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     "no view but words": {"views": "words"},
     "views learned by the same recipe": {"view_recipe": ""},
     "growing from 0.3 on": {"grow": 0.3},
-    "ten iterations of the HMM": {"hmm_iterations": 10},
+    "eight iterations of the HMM, over more cells": {"hmm_iterations": 8, "share": 0.01},
 }
 
 
