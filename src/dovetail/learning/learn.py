@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.decoding.learned import LearnedDecoder, blend, probability_of, stage_log_odds
+from dovetail.decoding.learned import MEAN, LearnedDecoder, blend, probability_of, stage_log_odds
 from dovetail.evaluation.metrics import Metric, find_metric
 from dovetail.evaluation.significance import Interval, percentile_interval, resample
-from dovetail.kernels.learned.features import FEATURES
+from dovetail.kernels.learned.features import FEATURES, describe_beliefs
 from dovetail.kernels.learned.records import Trees
 from dovetail.learning.boosting import grow
 from dovetail.learning.habits import Memory
@@ -101,7 +101,7 @@ def train(lesson: Lesson, pairs: int) -> tuple[tuple[Trees, ...], Memory]:
     memory = Memory(lesson)
     # Of each pair's words the others speak: what trees are told of new text comes from other pairs too.
     memory.tell(lesson, own=True)
-    first = _grown(lesson, lesson.facts[:, : len(FEATURES)])
+    first = _grown(lesson, lesson.facts[: len(FEATURES)])
     if pairs < TWO_STAGES:
         return (first,), memory
     # What the second stage is told in training must be as unsure as it will be of new text: from trees that had not
@@ -110,19 +110,23 @@ def train(lesson: Lesson, pairs: int) -> tuple[tuple[Trees, ...], Memory]:
     fold = folds(lesson.group, INNER, seed=2)
     for k in range(INNER):
         rest, held = lesson.of(fold != k), lesson.of(fold == k)
-        inner = _grown(rest, rest.facts[:, : len(FEATURES)])
-        judge((inner, inner), held)
-        facts[(fold == k)[lesson.pair]] = held.facts
+        inner = _grown(rest, rest.facts[: len(FEATURES)])
+        belief = probability_of(judge((inner,), held)).astype(np.float32)
+        everyone = np.ones(len(belief), bool)
+        describe_beliefs(
+            0, len(held), held.lines, held.numbers, held.cells, belief, everyone, len(FEATURES), held.facts
+        )
+        facts[:, (fold == k)[lesson.pair]] = held.facts
     return (first, _grown(lesson, facts)), memory
 
 
 def _grown(lesson: Lesson, facts: np.ndarray) -> Trees:
-    return grow(facts[lesson.settled], lesson.sure[lesson.settled], TREES)
+    return grow(facts[:, lesson.settled].T, lesson.sure[lesson.settled], TREES)
 
 
 def judge(stages: tuple[Trees, ...], lesson: Lesson) -> np.ndarray:
-    """Log-odds of the last stage; beliefs are written to the lesson's facts."""
-    return stage_log_odds(stages, 0, len(lesson), lesson.lines, lesson.numbers, lesson.cells, lesson.facts)
+    """Log-odds of the last stage."""
+    return stage_log_odds(stages, lesson.lines, lesson.numbers, lesson.cells, lesson.facts)
 
 
 def weight_of(pairs: int) -> float:
@@ -147,7 +151,7 @@ def held_out(lesson: Lesson, fold: np.ndarray, share: float = 1.0) -> np.ndarray
         stages, memory = train(lesson.of(others), pairs)
         held = lesson.of(fold == k)
         memory.tell(held)
-        found[(fold == k)[lesson.pair]] = blend(judge(stages, held), held.facts, weight_of(pairs))
+        found[(fold == k)[lesson.pair]] = blend(judge(stages, held), held.facts[MEAN], weight_of(pairs))
     return found
 
 

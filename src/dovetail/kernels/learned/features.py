@@ -150,20 +150,20 @@ def offset(position, partner):
 
 
 @leaf
-def around(values, i, j, I, J, out):
-    """The twelve cells nearest to one along its row, column and diagonals."""
-    out[0] = at(values, i - 1, j - 1, I, J)
-    out[1] = at(values, i - 1, j, I, J)
-    out[2] = at(values, i - 1, j + 1, I, J)
-    out[3] = at(values, i, j - 1, I, J)
-    out[4] = at(values, i, j + 1, I, J)
-    out[5] = at(values, i + 1, j - 1, I, J)
-    out[6] = at(values, i + 1, j, I, J)
-    out[7] = at(values, i + 1, j + 1, I, J)
-    out[8] = at(values, i, j - 2, I, J)
-    out[9] = at(values, i, j + 2, I, J)
-    out[10] = at(values, i - 2, j, I, J)
-    out[11] = at(values, i + 2, j, I, J)
+def around(values, i, j, I, J, found, begin, k):
+    """The twelve cells nearest to one along its row, column and diagonals, from row `begin` of column k of `found`."""
+    found[begin, k] = at(values, i - 1, j - 1, I, J)
+    found[begin + 1, k] = at(values, i - 1, j, I, J)
+    found[begin + 2, k] = at(values, i - 1, j + 1, I, J)
+    found[begin + 3, k] = at(values, i, j - 1, I, J)
+    found[begin + 4, k] = at(values, i, j + 1, I, J)
+    found[begin + 5, k] = at(values, i + 1, j - 1, I, J)
+    found[begin + 6, k] = at(values, i + 1, j, I, J)
+    found[begin + 7, k] = at(values, i + 1, j + 1, I, J)
+    found[begin + 8, k] = at(values, i, j - 2, I, J)
+    found[begin + 9, k] = at(values, i, j + 2, I, J)
+    found[begin + 10, k] = at(values, i - 2, j, I, J)
+    found[begin + 11, k] = at(values, i + 2, j, I, J)
 
 
 @kernel
@@ -229,7 +229,7 @@ def likely(line, survey):
 
 @kernel
 def describe(first, last, pieces, facts, translations, work, numbers, cells, found):
-    """What is known of each candidate, in the first len(OBSERVED) columns of `found`, float32 (candidates, columns).
+    """What is known of each candidate, in the first len(OBSERVED) rows of `found`, float32 (rows, candidates).
 
     `translations` holds what the workspace `work` held before it held posteriors.
     """
@@ -255,44 +255,43 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
         for k in range(done, done + numbers[piece - first]):
             i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
             here = mean[i * J + j]
-            row = found[k]
             source, target = source_ids[line[SOURCE] + i], target_ids[line[TARGET] + j]
-            row[0] = work.forward[cells[k]]
-            row[1] = work.reverse[cells[k]]
-            row[2] = here
-            row[3] = np.log(max(translations.forward[cells[k]], FLOOR))
-            row[4] = np.log(max(translations.reverse[cells[k]], FLOOR))
-            row[5] = row[3] - log_top[I + j]
-            row[6] = row[4] - log_top[i]
+            found[0, k] = work.forward[cells[k]]
+            found[1, k] = work.reverse[cells[k]]
+            found[2, k] = here
+            found[3, k] = np.log(max(translations.forward[cells[k]], FLOOR))
+            found[4, k] = np.log(max(translations.reverse[cells[k]], FLOOR))
+            found[5, k] = found[3, k] - log_top[I + j]
+            found[6, k] = found[4, k] - log_top[i]
             in_row, at_row = rival(i, j, survey)
             in_column, at_column = rival(I + j, i, survey)
-            row[7] = here - in_row
-            row[8] = here - in_column
-            row[9] = survey.sums[i] - here
-            row[10] = survey.sums[I + j] - here
-            around(mean, i, j, I, J, row[11:23])
-            row[23] = offset(j, at_row)
-            row[24] = offset(i, at_column)
-            row[25] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
-            row[26] = offset(j, likely(i + 1, survey)) if i + 1 < I else NONE
-            row[27] = offset(i, likely(I + j - 1, survey)) if j > 0 else NONE
-            row[28] = offset(i, likely(I + j + 1, survey)) if j + 1 < J else NONE
-            row[29] = np.float32(i / I - j / J)
-            row[30] = I
-            row[31] = J
-            row[32] = facts.source[source, COUNT]
-            row[33] = facts.target[target, COUNT]
-            row[34] = facts.source[source, LENGTH]
-            row[35] = facts.target[target, LENGTH]
-            row[36] = facts.source[source, KIND]
-            row[37] = facts.target[target, KIND]
-            row[38] = np.float32(facts.twin[source] == target)
+            found[7, k] = here - in_row
+            found[8, k] = here - in_column
+            found[9, k] = survey.sums[i] - here
+            found[10, k] = survey.sums[I + j] - here
+            around(mean, i, j, I, J, found, 11, k)
+            found[23, k] = offset(j, at_row)
+            found[24, k] = offset(i, at_column)
+            found[25, k] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
+            found[26, k] = offset(j, likely(i + 1, survey)) if i + 1 < I else NONE
+            found[27, k] = offset(i, likely(I + j - 1, survey)) if j > 0 else NONE
+            found[28, k] = offset(i, likely(I + j + 1, survey)) if j + 1 < J else NONE
+            found[29, k] = np.float32(i / I - j / J)
+            found[30, k] = I
+            found[31, k] = J
+            found[32, k] = facts.source[source, COUNT]
+            found[33, k] = facts.target[target, COUNT]
+            found[34, k] = facts.source[source, LENGTH]
+            found[35, k] = facts.target[target, LENGTH]
+            found[36, k] = facts.source[source, KIND]
+            found[37, k] = facts.target[target, KIND]
+            found[38, k] = np.float32(facts.twin[source] == target)
         done += numbers[piece - first]
 
 
 @kernel
-def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
-    """What the first stage believes of each candidate and of those around it: BELIEFS from column `begin` of `found`."""
+def describe_beliefs(first, last, lines, numbers, cells, belief, waiting, begin, found):
+    """What the first stage believes of and around `waiting` candidates: BELIEFS from row `begin` of `found`."""
     values, survey = room(first, last, lines)
     done = 0
     for piece in range(first, last):
@@ -303,18 +302,19 @@ def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
             values[cells[k] - cell] = belief[k]
         look_over(values, I, J, survey)
         for k in range(done, done + numbers[piece - first]):
+            if not waiting[k]:
+                continue
             i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
-            row = found[k, begin:]
             in_row, at_row = rival(i, j, survey)
             in_column, at_column = rival(I + j, i, survey)
-            row[0] = belief[k]
-            row[1] = belief[k] - in_row
-            row[2] = belief[k] - in_column
-            row[3] = survey.sums[i] - belief[k]
-            row[4] = survey.sums[I + j] - belief[k]
-            around(values, i, j, I, J, row[5:17])
-            row[17] = offset(j, at_row)
-            row[18] = offset(i, at_column)
+            found[begin, k] = belief[k]
+            found[begin + 1, k] = belief[k] - in_row
+            found[begin + 2, k] = belief[k] - in_column
+            found[begin + 3, k] = survey.sums[i] - belief[k]
+            found[begin + 4, k] = survey.sums[I + j] - belief[k]
+            around(values, i, j, I, J, found, begin + 5, k)
+            found[begin + 17, k] = offset(j, at_row)
+            found[begin + 18, k] = offset(i, at_column)
         done += numbers[piece - first]
 
 
