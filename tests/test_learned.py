@@ -13,7 +13,7 @@ from dovetail import Aligner, Bitext, Gold, InputError
 from dovetail.cli import dovetail
 from dovetail.decoding.candidates import WIDTHS
 from dovetail.decoding.habits import Habits
-from dovetail.decoding.learned import LIMITS, LearnedDecoder, stage_log_odds, stages_of
+from dovetail.decoding.learned import EARLIER, LIMITS, LearnedDecoder, stage_log_odds, stages_of
 from dovetail.kernels.learned.features import BELIEFS, FEATURES, OBSERVED, candidates, describe, describe_beliefs
 from dovetail.kernels.learned.habits import recall_pairs, recall_words
 from dovetail.kernels.learned.judging import TOGETHER, judge, set_up
@@ -268,8 +268,19 @@ def test_trees_of_a_stranger_cannot_reach_elsewhere():
     for name in ("0.leaf", "0.threshold"):
         with pytest.raises(InputError, match="damaged"):
             LearnedDecoder.from_saved(about, {**arrays, name: arrays[name] * np.float32(np.nan)})
-    with pytest.raises(LookupError):
-        LearnedDecoder.from_saved({**about, "scale": float("nan")}, arrays)
+    nan = float("nan")
+    for wrong in ({"scale": nan}, {"limits": {"hopeless": nan, "given_up": -6.0, "doubt": 1.0}}, {"limits": {}}):
+        with pytest.raises(LookupError):
+            LearnedDecoder.from_saved({**about, **wrong}, arrays)
+
+
+def test_limits_are_kept_and_models_without_have_those_of_their_time():
+    trees = Trees(np.zeros((1, 15), np.int32), np.zeros((1, 15), np.float32), np.zeros((1, 16), np.float32))
+    decoder = LearnedDecoder((trees,), 1.0, 1.0, 0.0, Habits.none(), ())
+    about = json.loads(json.dumps(decoder.about()))
+    assert LearnedDecoder.from_saved(about, decoder.arrays()).limits == LIMITS
+    del about["limits"]
+    assert LearnedDecoder.from_saved(about, decoder.arrays()).limits == EARLIER
 
 
 def test_digests_know_a_pair_by_its_words():

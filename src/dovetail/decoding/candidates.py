@@ -24,8 +24,9 @@ def word_facts(words: WordMap, habits: Habits) -> WordFacts:
     sides = []
     for known, new, place in zip(words.known, words.vocabularies, (words.source, words.target), strict=True):
         counts = np.append(known.counts, 0)[place]  # the last is that of words that the model never saw
-        lengths = np.array([len(word) for word in new], np.float32)
-        kinds = np.array([_kind(word) for word in new], np.float32)
+        lengths = np.fromiter(map(len, new), np.float32, len(new))
+        # Most words have letters alone, which are quickly told.
+        kinds = np.array([WORD if word.isalpha() else _kind(word) for word in new], np.float32)
         sides.append(np.stack([np.log1p(counts).astype(np.float32), lengths, kinds], axis=1))
     return WordFacts(sides[0], sides[1], words.twin, *habits.of_text(words))
 

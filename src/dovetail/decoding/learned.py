@@ -21,7 +21,9 @@ from dovetail.pool import Pool
 
 MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
-LIMITS = Limits(hopeless=np.float32(-4.0), given_up=np.float32(-8.0), doubt=np.float32(3.0))
+# Chosen by the development sets, see benchmarks/learning.py; and those of models that were saved without.
+LIMITS = Limits(hopeless=np.float32(-3.5), given_up=np.float32(-6.0), doubt=np.float32(1.0))
+EARLIER = Limits(hopeless=np.float32(-4.0), given_up=np.float32(-8.0), doubt=np.float32(3.0))
 HABITS = "habits."  # how the names of their arrays begin
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
@@ -39,6 +41,7 @@ class LearnedDecoder:
     shift: float
     habits: Habits  # what annotators do with words
     digests: tuple[str, ...]  # of the gold pairs that it learned from
+    limits: Limits = LIMITS
 
     @property
     def width(self) -> int:
@@ -57,7 +60,8 @@ class LearnedDecoder:
     def about(self) -> dict[str, Any]:
         """What is no array, for saving."""
         numbers = {"weight": self.weight, "scale": self.scale, "shift": self.shift}
-        return {**numbers, "gold": list(self.digests)}
+        limits = {name: float(value) for name, value in self.limits._asdict().items()}
+        return {**numbers, "limits": limits, "gold": list(self.digests)}
 
     @classmethod
     def from_saved(cls, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LearnedDecoder:
@@ -68,10 +72,12 @@ class LearnedDecoder:
             if f"{number}.leaf" in arrays
         )
         weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
-        if not stages or not np.isfinite([weight, scale, shift]).all():
+        of_model = about.get("limits", EARLIER._asdict())
+        limits = Limits(*(np.float32(of_model[name]) for name in Limits._fields))
+        if not stages or not np.isfinite([weight, scale, shift, *limits]).all():
             raise LookupError("no trees, or trees that say nothing")
         habits = {name.removeprefix(HABITS): array for name, array in arrays.items() if name.startswith(HABITS)}
-        return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]))
+        return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]), limits)
 
 
 def _checked(trees: Trees, width: int) -> Trees:
@@ -133,12 +139,12 @@ class Judging:
 
         translations = work.copy()
         scores = self._model.posteriors(block, work, pool)
-        stages = stages_of(self._decoder.stages)
+        stages, limits = stages_of(self._decoder.stages), self._decoder.limits
 
         def task(first: int, last: int) -> None:
             numbers, cells = candidates(first, last, block, work)
             sums = np.empty(len(cells), np.float32)
-            judge(first, last, block.pieces, self._facts, translations, work, numbers, cells, stages, LIMITS, sums)
+            judge(first, last, block.pieces, self._facts, translations, work, numbers, cells, stages, limits, sums)
             own = np.float32(0.5) * (work.forward[cells] + work.reverse[cells])
             feature_kernels.put(first, last, block.lines, cells, self._decoder.probabilities(sums, own), work)
 

@@ -49,7 +49,9 @@ def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
 
 
 # As compiled functions' names have it, each part behind its length.
-_FROM_THE_FRONT = [f"8dovetail7kernels{len(room)}{room}" for room in ("live", "lexicon", "text", "links", "hmm")]
+_FROM_THE_FRONT = [
+    f"8dovetail7kernels{len(room)}{room}" for room in ("live", "lexicon", "text", "links", "hmm", "learned")
+]
 if numba.version_info.short in KNOWN_INSIDE:
     _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index
 

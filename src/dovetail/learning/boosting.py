@@ -12,7 +12,7 @@ from dovetail.kernels.learned.records import DEPTH, INNER, LEAVES, Trees
 # Chosen by the development sets, see benchmarks/learning.py.
 GROWING = {
     "objective": "binary",
-    "learning_rate": 0.1,
+    "learning_rate": 0.2,
     "max_depth": DEPTH,
     "num_leaves": LEAVES,
     "min_data_in_leaf": 20,

@@ -10,9 +10,11 @@ from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
 AROUND, ALONG = 1, 2  # cells so near to a link are candidates, whatever the model thinks of them
+BORDER = 2  # how far away neighbours are
 LIKELY = np.float32(0.1)  # a best partner below this is none
 NONE = np.float32(99.0)  # an offset from no partner at all
 FARTHEST = np.float32(20.0)  # offsets beyond this are all one
+NOTHING = np.float32(0.0), np.float32(0.0), np.int64(-1), np.int64(-1), np.float32(0.0)  # of a row or column, yet
 FLOOR = np.float32(1e-8)  # of translation probabilities, for their logarithms
 
 # The order in which `describe` writes them; groups are for reports.
@@ -134,11 +136,12 @@ def candidates(first, last, lines, work, least):
 
 
 @leaf
-def at(values, i, j, I, J):
-    """values[i, j] of a flat (I, J), 0 outside."""
-    if i < 0 or j < 0 or i >= I or j >= J:
-        return np.float32(0.0)
-    return values[i * J + j]
+def row_of(cell, i, begin, J):
+    """The row of a cell that is in row i, which begins at `begin`, or behind it, and where that begins: no division."""
+    while cell >= begin + J:
+        i += 1
+        begin += J
+    return i, begin
 
 
 @leaf
@@ -150,65 +153,71 @@ def offset(position, partner):
 
 
 @leaf
-def around(values, i, j, I, J, found, begin, k):
+def around(values, here, width, found, begin, k):
     """The twelve cells nearest to one along its row, column and diagonals, from row `begin` of column k of `found`."""
-    found[begin, k] = at(values, i - 1, j - 1, I, J)
-    found[begin + 1, k] = at(values, i - 1, j, I, J)
-    found[begin + 2, k] = at(values, i - 1, j + 1, I, J)
-    found[begin + 3, k] = at(values, i, j - 1, I, J)
-    found[begin + 4, k] = at(values, i, j + 1, I, J)
-    found[begin + 5, k] = at(values, i + 1, j - 1, I, J)
-    found[begin + 6, k] = at(values, i + 1, j, I, J)
-    found[begin + 7, k] = at(values, i + 1, j + 1, I, J)
-    found[begin + 8, k] = at(values, i, j - 2, I, J)
-    found[begin + 9, k] = at(values, i, j + 2, I, J)
-    found[begin + 10, k] = at(values, i - 2, j, I, J)
-    found[begin + 11, k] = at(values, i + 2, j, I, J)
+    found[begin, k] = values[here - width - 1]
+    found[begin + 1, k] = values[here - width]
+    found[begin + 2, k] = values[here - width + 1]
+    found[begin + 3, k] = values[here - 1]
+    found[begin + 4, k] = values[here + 1]
+    found[begin + 5, k] = values[here + width - 1]
+    found[begin + 6, k] = values[here + width]
+    found[begin + 7, k] = values[here + width + 1]
+    found[begin + 8, k] = values[here - 2]
+    found[begin + 9, k] = values[here + 2]
+    found[begin + 10, k] = values[here - 2 * width]
+    found[begin + 11, k] = values[here + 2 * width]
 
 
 @kernel
 def room(first, last, lines):
-    """Of the largest of pieces first..last - 1: room for a value per cell, and for a survey."""
+    """Of the largest of pieces first..last - 1: room for a value per cell, with a border, and for a survey."""
     longest = 0
     largest = 0
     for piece in range(first, last):
         I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        longest, largest = max(longest, I + J), max(largest, I * J)
+        longest, largest = max(longest, I + J), max(largest, (I + 2 * BORDER) * (J + 2 * BORDER))
     best, second, sums = np.empty(longest, np.float32), np.empty(longest, np.float32), np.empty(longest, np.float32)
     partner, other = np.empty(longest, np.int64), np.empty(longest, np.int64)
     return np.empty(largest, np.float32), Survey(best, second, partner, other, sums)
 
 
 @leaf
-def look_over(values, I, J, survey):
-    """Survey each row, then each column, of a flat (I, J)."""
-    for k in range(I + J):
-        survey.best[k] = np.float32(0.0)
-        survey.second[k] = np.float32(0.0)
-        survey.partner[k] = -1
-        survey.other[k] = -1
-        survey.sums[k] = np.float32(0.0)
-    for i in range(I):
-        for j in range(J):
-            value = values[i * J + j]
-            if value > np.float32(0.0):
-                note(i, j, value, survey)
-                note(I + j, i, value, survey)
+def wipe(values, I, J):
+    """Zero everywhere, the border too, so that nobody need ask whether a neighbour is there."""
+    for k in range((I + 2 * BORDER) * (J + 2 * BORDER)):
+        values[k] = np.float32(0.0)
 
 
 @leaf
-def note(line, place, value, survey):
-    """Take one value of a row or column into account."""
+def look_over(values, I, J, survey):
+    """Survey each row, then each column, of an (I, J) with a border."""
     best, second, partner, other, sums = survey
-    sums[line] += value
-    if value > best[line]:
-        second[line] = best[line]
-        other[line] = partner[line]
-        best[line] = value
-        partner[line] = place
-    elif value > second[line]:
-        second[line] = value
-        other[line] = place
+    for k in range(I, I + J):
+        best[k], second[k], partner[k], other[k], sums[k] = NOTHING
+    for i in range(I):
+        begin = (i + BORDER) * (J + 2 * BORDER) + BORDER
+        of_row = NOTHING  # kept in registers, while columns' are in the cache
+        for j in range(J):
+            value = values[begin + j]
+            if value > np.float32(0.0):
+                k = I + j
+                of_row = noted(value, j, of_row)
+                of_column = best[k], second[k], partner[k], other[k], sums[k]
+                best[k], second[k], partner[k], other[k], sums[k] = noted(value, i, of_column)
+        best[i], second[i], partner[i], other[i], sums[i] = of_row
+
+
+@leaf
+def noted(value, place, of_line):
+    """One value of a row or column taken into account: best and second-best value, where they are, and the sum."""
+    best, second, partner, other, total = of_line
+    total += value
+    if value > best:
+        return value, best, np.int64(place), partner, total
+    if value > second:
+        return best, value, partner, np.int64(place), total
+    return best, second, partner, other, total
 
 
 @leaf
@@ -241,20 +250,28 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        for k in range(I * J):
-            mean[k] = np.float32(0.5) * (work.forward[cell + k] + work.reverse[cell + k])
-        look_over(mean, I, J, survey)
+        width = J + 2 * BORDER
+        wipe(mean, I, J)
         for k in range(I + J):
             top[k] = FLOOR
         for i in range(I):
+            begin, inside = cell + i * J, (i + BORDER) * width + BORDER
+            best = FLOOR
             for j in range(J):
-                top[i] = max(top[i], translations.reverse[cell + i * J + j])
-                top[I + j] = max(top[I + j], translations.forward[cell + i * J + j])
+                mean[inside + j] = np.float32(0.5) * (work.forward[begin + j] + work.reverse[begin + j])
+            for j in range(J):
+                best = max(best, translations.reverse[begin + j])
+                top[I + j] = max(top[I + j], translations.forward[begin + j])
+            top[i] = best
+        look_over(mean, I, J, survey)
         for k in range(I + J):
             log_top[k] = np.log(top[k])
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
-            here = mean[i * J + j]
+            i, begin = row_of(cells[k], i, begin, J)
+            j = cells[k] - begin
+            inside = (i + BORDER) * width + j + BORDER
+            here = mean[inside]
             source, target = source_ids[line[SOURCE] + i], target_ids[line[TARGET] + j]
             found[0, k] = work.forward[cells[k]]
             found[1, k] = work.reverse[cells[k]]
@@ -269,7 +286,7 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
             found[8, k] = here - in_column
             found[9, k] = survey.sums[i] - here
             found[10, k] = survey.sums[I + j] - here
-            around(mean, i, j, I, J, found, 11, k)
+            around(mean, inside, width, found, 11, k)
             found[23, k] = offset(j, at_row)
             found[24, k] = offset(i, at_column)
             found[25, k] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
@@ -290,31 +307,35 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
 
 
 @kernel
-def describe_beliefs(first, last, lines, numbers, cells, belief, waiting, begin, found):
-    """What the first stage believes of and around `waiting` candidates: BELIEFS from row `begin` of `found`."""
+def describe_beliefs(first, last, lines, numbers, cells, belief, waiting, place, found):
+    """What the first stage believes of and around `waiting` candidates: BELIEFS from row `place` of `found`."""
     values, survey = room(first, last, lines)
     done = 0
     for piece in range(first, last):
         I, J, cell = lines[piece, LENGTH_I], lines[piece, LENGTH_J], lines[piece, CELL]
-        for k in range(I * J):
-            values[k] = np.float32(0.0)
+        width = J + 2 * BORDER
+        wipe(values, I, J)
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
-            values[cells[k] - cell] = belief[k]
+            i, begin = row_of(cells[k], i, begin, J)
+            values[(i + BORDER) * width + cells[k] - begin + BORDER] = belief[k]
         look_over(values, I, J, survey)
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
             if not waiting[k]:
                 continue
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            i, begin = row_of(cells[k], i, begin, J)
+            j = cells[k] - begin
             in_row, at_row = rival(i, j, survey)
             in_column, at_column = rival(I + j, i, survey)
-            found[begin, k] = belief[k]
-            found[begin + 1, k] = belief[k] - in_row
-            found[begin + 2, k] = belief[k] - in_column
-            found[begin + 3, k] = survey.sums[i] - belief[k]
-            found[begin + 4, k] = survey.sums[I + j] - belief[k]
-            around(values, i, j, I, J, found, begin + 5, k)
-            found[begin + 17, k] = offset(j, at_row)
-            found[begin + 18, k] = offset(i, at_column)
+            found[place, k] = belief[k]
+            found[place + 1, k] = belief[k] - in_row
+            found[place + 2, k] = belief[k] - in_column
+            found[place + 3, k] = survey.sums[i] - belief[k]
+            found[place + 4, k] = survey.sums[I + j] - belief[k]
+            around(values, (i + BORDER) * width + j + BORDER, width, found, place + 5, k)
+            found[place + 17, k] = offset(j, at_row)
+            found[place + 18, k] = offset(i, at_column)
         done += numbers[piece - first]
 
 

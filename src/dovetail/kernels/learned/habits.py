@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.learned.features import row_of
 from dovetail.kernels.learned.records import HABITS_OF_WORDS
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
@@ -20,9 +21,11 @@ def recall_words(first, last, pieces, source_habits, target_habits, numbers, cel
     done = 0
     for piece in range(first, last):
         line = lines[piece]
-        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+        I, J = line[LENGTH_I], line[LENGTH_J]
+        i, start = 0, line[CELL]
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            i, start = row_of(cells[k], i, start, J)
+            j = cells[k] - start
             own(source_habits, source_ids[line[SOURCE] + i], begin, k, found)
             own(target_habits, target_ids[line[TARGET] + j], begin + HABITS, k, found)
             beside(source_habits, source_ids, line[SOURCE], i, I, begin + 2 * HABITS, k, found)
@@ -50,11 +53,11 @@ def recall_pairs(first, last, pieces, habits, numbers, cells, begin, found):
     done = 0
     for piece in range(first, last):
         line = lines[piece]
-        J, cell = line[LENGTH_J], line[CELL]
+        i, start = 0, line[CELL]
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            i, start = row_of(cells[k], i, start, line[LENGTH_J])
             row = habits.row[source_ids[line[SOURCE] + i]]
-            column = habits.column[target_ids[line[TARGET] + j]]
+            column = habits.column[target_ids[line[TARGET] + cells[k] - start]]
             found[begin, k] = np.float32(0.0)
             found[begin + 1, k] = np.float32(0.0)
             if row >= 0 and column >= 0:
@@ -67,12 +70,10 @@ def recall_pairs(first, last, pieces, habits, numbers, cells, begin, found):
 
 @leaf
 def place(rising, low, high, wanted):
-    """Where `wanted` stands in rising[low:high], -1 if nowhere."""
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if rising[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < end and rising[low] == wanted else -1
+    """Where `wanted` stands in rising[low:high], -1 if nowhere; halved without a jump that could be guessed wrong."""
+    number = high - low
+    while number > 1:
+        half = number >> 1
+        low += half * (rising[low + half] <= wanted)
+        number -= half
+    return low if number == 1 and rising[low] == wanted else -1
