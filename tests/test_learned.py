@@ -94,7 +94,7 @@ def asked(trees, facts, waiting, least=-np.inf, given_up=0.0):
     desk = set_up(number, features)
     desk.told[:, :number] = facts.T
     sums, waiting = np.full(number, 7, np.float32), waiting.copy()
-    log_odds(trees, desk.told, number, waiting, np.float32(least), np.float32(given_up), desk, sums)
+    log_odds(trees, features, number, waiting, np.float32(least), np.float32(given_up), desk, sums)
     return sums, waiting
 
 

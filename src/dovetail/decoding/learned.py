@@ -74,7 +74,7 @@ class LearnedDecoder:
         weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
         of_model = about.get("limits", EARLIER._asdict())
         limits = Limits(*(np.float32(of_model[name]) for name in Limits._fields))
-        if not stages or not np.isfinite([weight, scale, shift, *limits]).all():
+        if not stages or not np.isfinite([weight, scale, shift, *map(float, limits)]).all():
             raise LookupError("no trees, or trees that say nothing")
         habits = {name.removeprefix(HABITS): array for name, array in arrays.items() if name.startswith(HABITS)}
         return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]), limits)
@@ -116,6 +116,8 @@ def stage_log_odds(
 
 def blend(log_odds: np.ndarray, own: np.ndarray, weight: float) -> np.ndarray:
     """Trees' log-odds and the model's own, float64; that from its mean posterior."""
+    if weight == 1.0:
+        return log_odds.astype(np.float64)
     own = np.clip(own.astype(np.float64), SUREST, 1.0 - SUREST)
     return weight * log_odds.astype(np.float64) + (1.0 - weight) * np.log(own / (1.0 - own))
 

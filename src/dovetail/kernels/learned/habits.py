@@ -70,10 +70,12 @@ def recall_pairs(first, last, pieces, habits, numbers, cells, begin, found):
 
 @leaf
 def place(rising, low, high, wanted):
-    """Where `wanted` stands in rising[low:high], -1 if nowhere; halved without a jump that could be guessed wrong."""
-    number = high - low
-    while number > 1:
-        half = number >> 1
-        low += half * (rising[low + half] <= wanted)
-        number -= half
-    return low if number == 1 and rising[low] == wanted else -1
+    """Where `wanted` stands in rising[low:high], -1 if nowhere."""
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if rising[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < end and rising[low] == wanted else -1

@@ -59,11 +59,11 @@ def ask(first, last, lines, numbers, cells, stages, limits, desk, sums):
     """Both stages about what lies on the desk; the second about those that the first left in doubt."""
     number, waiting, belief = len(cells), desk.waiting, desk.belief
     waiting[:number] = True
-    log_odds(stages.first, desk.told, number, waiting, limits.hopeless, limits.given_up, desk, sums)
+    log_odds(stages.first, ALL, number, waiting, limits.hopeless, limits.given_up, desk, sums)
     if len(stages.second.feature) == 0:
         return
     for k in range(number):
         belief[k] = np.float32(1.0 / (1.0 + np.exp(-max(np.float64(sums[k]), LOWEST))))
         waiting[k] = waiting[k] and sums[k] < limits.doubt
     describe_beliefs(first, last, lines, numbers, cells, belief, waiting, ALL, desk.told)
-    log_odds(stages.second, desk.told, number, waiting, limits.hopeless, limits.given_up, desk, sums)
+    log_odds(stages.second, stages.facts, number, waiting, limits.hopeless, limits.given_up, desk, sums)

@@ -10,19 +10,19 @@ from dovetail.kernels import kernel, leaf
 U = np.uint64
 OCTET = U(8)
 PATIENCE = 10  # trees between two looks at who is hopeless
-SPARSE = 0.6  # when fewer of the columns are worth more trees, these are moved together; chosen by trial
+MOVED = 0.6  # what moving a fact of a column costs, in trees that are asked about a column; chosen by trial
 NEVER = np.float32(-np.inf)
 
 
 @kernel
-def log_odds(trees, told, number, waiting, least, given_up, desk, sums):
-    """The sum of the leaves that the `waiting` ones of the first columns of `told` (facts, columns) reach, in `sums`.
+def log_odds(trees, facts, number, waiting, least, given_up, desk, sums):
+    """The sum of the leaves that the `waiting` ones of the desk's first columns reach by their first `facts`, in `sums`.
 
     Most cells are no links, and a few trees see that: a column that is below `least` after ten trees, or ten later, becomes
-    `given_up` and waits no more.  Every node is asked about a column, not only those on its path: that needs no jumps, and
-    eight columns are asked about at once.
+    `given_up` and waits no more; once it pays, the others are moved together.  Every node is asked about a column, not only
+    those on its path: that needs no jumps, and eight columns are asked about at once.
     """
-    known, total, place = told, desk.total, desk.place
+    known, total, place = desk.told, desk.total, desk.place
     left = 0
     for k in range(number):
         place[k] = k
@@ -31,8 +31,8 @@ def log_odds(trees, told, number, waiting, least, given_up, desk, sums):
         left += waiting[k]
         waiting[k] = False
     for begin in range(0, len(trees.feature), PATIENCE):
-        if left < SPARSE * number:
-            together(known, number, desk)
+        if left * facts * MOVED < (number - left) * (len(trees.feature) - begin):
+            together(known, facts, number, desk)
             known, number = desk.known, left
         for tree in range(begin, min(begin + PATIENCE, len(trees.feature))):
             add_leaves(trees.feature[tree], trees.threshold[tree], trees.leaf[tree], known, number, total)
@@ -54,7 +54,7 @@ def hopeful(number, least, total):
 
 
 @leaf
-def together(known, number, desk):
+def together(known, facts, number, desk):
     """Move the columns that are not given up together, to the front of the desk's."""
     left = 0
     for k in range(number):
@@ -63,7 +63,7 @@ def together(known, number, desk):
             desk.place[left] = desk.place[k]
             desk.kept[left] = k
             left += 1
-    for fact in range(len(known)):
+    for fact in range(facts):
         here, there = known[fact], desk.known[fact]
         for k in range(left):
             there[k] = here[desk.kept[k]]
