@@ -29,6 +29,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -266,10 +267,10 @@ def without(task: Task, models: Models, pairs: int, draws: int, kept: Kept) -> N
         for hidden in dict.fromkeys(group for _, group in FEATURES):
             columns = [k for k, (_, group) in enumerate(FEATURES) if group == hidden]
 
-            def grow_without(facts: np.ndarray, right: np.ndarray, trees: int, columns: list[int] = columns) -> Trees:
+            def grow_without(facts: np.ndarray, *how: Any, columns: list[int] = columns) -> Trees:
                 facts = facts.copy()
                 facts[:, columns] = 0.0  # what never differs is never asked for
-                return grow(facts, right, trees)
+                return grow(facts, *how)
 
             learning.grow = grow_without
             random(task, models, pairs, draws, "dev", kept, f", without {hidden}")

@@ -104,9 +104,9 @@ def test_packed_trees_say_what_lightgbm_says():
     drawn = np.random.default_rng(0)
     facts = drawn.normal(size=(2000, 6)).astype(np.float32)
     right = facts[:, 0] + facts[:, 1] * facts[:, 2] > 0
-    sums, left = asked(grow(facts, right, 20), facts, np.ones(len(facts), bool))
+    sums, left = asked(grow(facts, right, 20, 0.1), facts, np.ones(len(facts), bool))
     assert left.all()
-    booster = lightgbm.train(dict(GROWING), lightgbm.Dataset(facts, right), 20)
+    booster = lightgbm.train({**GROWING, "learning_rate": 0.1}, lightgbm.Dataset(facts, right), 20)
     np.testing.assert_allclose(sums, booster.predict(facts, raw_score=True), atol=1e-5)
 
 
