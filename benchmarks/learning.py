@@ -10,12 +10,17 @@ that `dovetail pick` chose from one half of the development pairs, scored on the
 `--without` leaves out one group of features at a time.
 
 Every draw that is finished goes to the file --kept, and is not made again: a run may be cut short, and the table, with
---picture the learning curves too, is made of all that is there.
+--picture the learning curves too, is made of all that is there.  Each bears a digest of the code that learns, and those of
+other code are left aside.
+
+`aligning` is the CPU time of aligning the scored text with what was learned, on one thread, over that of the model before:
+the median of runs in turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -23,9 +28,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import numpy as np
 
+import dovetail
 from dovetail import Aligner, Bitext, Gold, evaluate, read_bitext, read_gold
 from dovetail.bitext.views import WORDS
 from dovetail.errors import InputError
@@ -38,8 +46,16 @@ from report import markdown
 from texts import Task, find_set, write_text
 
 HEADER = ["set", "learned from, scored on", "gold pairs", "draws", "before", "after", "change %", "worst %"]
-HEADER += ["cross-validated %", "learned", "worst ECE", "CPU s"]
+HEADER += ["cross-validated %", "learned", "worst ECE", "CPU s", "aligning"]
 CURVES = ("dev, test", "halves of test")  # what --picture shows
+TURNS = 7  # of aligning
+LEARNING = (
+    "learning/*.py",
+    "kernels/learned/*.py",
+    "decoding/candidates.py",
+    "decoding/habits.py",
+    "decoding/learned.py",
+)
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -94,14 +110,26 @@ class Draw:
     number: int
 
 
+def digest_of_code() -> str:
+    """Of the code that learns, and that aligns with what was learned."""
+    package = Path(dovetail.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted(path for pattern in LEARNING for path in package.glob(pattern)):
+        found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
 class Kept:
-    """Outcomes of draws, one JSON object per line of a file, if there is one."""
+    """Outcomes of draws, one JSON object per line of a file, if there is one; those of other code stay there unused."""
 
     def __init__(self, path: Path | None) -> None:
-        self._path = path
+        self._path, self._code = path, digest_of_code()
         lines = path.read_text("utf-8").splitlines() if path is not None and path.exists() else []
         entries = [json.loads(line) for line in lines]
-        self._outcomes = {Draw(**entry["draw"]): Outcome(**entry["outcome"]) for entry in entries}
+        ours = [entry for entry in entries if entry.get("code") == self._code]
+        if len(ours) < len(entries):
+            print(f"{path}: {len(entries) - len(ours)} outcomes are of other code, and left aside", file=sys.stderr)
+        self._outcomes = {Draw(**entry["draw"]): Outcome(**entry["outcome"]) for entry in ours}
 
     def outcome(self, draw: Draw, models: Models, teach: Part, mask: np.ndarray, scored: Part | None) -> None:
         """Learn and score, unless that is done."""
@@ -111,7 +139,7 @@ class Kept:
         print(draw, found, file=sys.stderr, flush=True)
         if self._path is not None:
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"draw": asdict(draw), "outcome": asdict(found)}) + "\n")
+                file.write(json.dumps({"code": self._code, "draw": asdict(draw), "outcome": asdict(found)}) + "\n")
 
     def rows(self) -> Iterator[tuple[tuple[str, str, int, int], list[Outcome]]]:
         """Set, what it was learned from and scored on, pairs, draws; and the outcomes."""
@@ -166,7 +194,7 @@ def random(task: Task, models: Models, pairs: int, draws: int, on: str, kept: Ke
 
 @dataclass(frozen=True)
 class Outcome:
-    """One draw: AER before and after, cross-validated change, whether anything was learned, calibration, cost."""
+    """One draw: AER before and after, cross-validated change, whether anything was learned, calibration, costs."""
 
     before: float
     after: float
@@ -174,22 +202,33 @@ class Outcome:
     learned: bool
     calibration: float
     seconds: float
+    aligning: float
 
     @classmethod
     def of(cls, models: Models, teach: Part, mask: np.ndarray, scored: Part | None) -> Outcome:
         """Learn from the pairs of the mask; score `scored`, or else the other pairs."""
         rest = Part(teach.bitext, teach.gold.without(mask)) if scored is None else scored
-        before = evaluate(Aligner.load(models.plain, threads=1).align(rest.bitext), rest.gold).aer
+        plain = Aligner.load(models.plain, threads=1)
+        before = evaluate(plain.align(rest.bitext), rest.gold).aer
         aligner = Aligner.load(models.learner, threads=1)
         began = time.process_time()
         result = aligner.learn(teach.bitext, teach.gold.without(~mask))
         seconds = time.process_time() - began
         after = evaluate(aligner.align(rest.bitext), rest.gold).aer
+        costs = [[cost_of(one, rest.bitext) for one in (aligner, plain)] for _ in range(TURNS)]
+        aligning = median(learned for learned, _ in costs) / median(loaded for _, loaded in costs)
         said = result.validation
         validated = said.value(True) / said.value(False) - 1 if said is not None else 0.0
         aligner.recipe = aligner.recipe.with_options({"threshold": 0.01, "grow": 1.0})
         calibration = reliability_diagram(aligner.align(rest.bitext), rest.gold).expected_error
-        return cls(before, after, validated, result.decoder is not None, calibration, seconds)
+        return cls(before, after, validated, result.decoder is not None, calibration, seconds, aligning)
+
+
+def cost_of(aligner: Aligner, bitext: Bitext) -> float:
+    """CPU seconds of aligning."""
+    began = time.process_time()
+    aligner.align(bitext)
+    return time.process_time() - began
 
 
 def summary(outcomes: list[Outcome]) -> list[str]:
@@ -203,6 +242,7 @@ def summary(outcomes: list[Outcome]) -> list[str]:
         f"{sum(one.learned for one in outcomes)} of {len(outcomes)}",
         f"{max(one.calibration for one in outcomes):.3f}",
         f"{np.mean([one.seconds for one in outcomes]):.1f}",
+        f"{np.mean([one.aligning for one in outcomes]):.2f}",
     ]
 
 
@@ -227,10 +267,10 @@ def without(task: Task, models: Models, pairs: int, draws: int, kept: Kept) -> N
         for hidden in dict.fromkeys(group for _, group in FEATURES):
             columns = [k for k, (_, group) in enumerate(FEATURES) if group == hidden]
 
-            def grow_without(facts: np.ndarray, right: np.ndarray, trees: int, columns: list[int] = columns) -> Trees:
+            def grow_without(facts: np.ndarray, *how: Any, columns: list[int] = columns) -> Trees:
                 facts = facts.copy()
                 facts[:, columns] = 0.0  # what never differs is never asked for
-                return grow(facts, right, trees)
+                return grow(facts, *how)
 
             learning.grow = grow_without
             random(task, models, pairs, draws, "dev", kept, f", without {hidden}")

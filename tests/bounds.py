@@ -32,6 +32,8 @@ SHARE = (
     "test_fuzz.py",
 )
 REST = (
+    "test_learned.py",
+    "test_learned_habits.py",
     "test_projection.py",
     "test_fertility_map.py",
     "test_bidirectional_map.py",

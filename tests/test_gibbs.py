@@ -162,6 +162,7 @@ def try_octets(a, b, out):
     octets.store(out, np.uint64(0), octets.plus(octets.nothing(), octets.times(x, y)))
     octets.store(out, np.uint64(8), octets.running(x))
     octets.store(out, np.uint64(16), octets.chosen(octets.spread(a[0]), bits))
+    octets.store(out, np.uint64(24), octets.either(bits, x, y))
     return octets.last(x), bits, octets.number_of(bits), octets.first_of(np.uint64(bits))
 
 
@@ -169,11 +170,12 @@ def try_octets(a, b, out):
 @settings(deadline=None, max_examples=50)
 def test_octets_calculate_as_eight_numbers_do(numbers):
     a, b = np.array(numbers, np.float32).reshape(2, 8)
-    out = np.zeros(24, np.float32)
+    out = np.zeros(32, np.float32)
     last, bits, number, first = try_octets(a, b, out)
     assert out[:8].tolist() == (a * b).tolist()
     assert out[8:16].tolist() == np.cumsum(a).tolist()
-    assert out[16:].tolist() == np.where(a >= b, a[0], 0).tolist()
+    assert out[16:24].tolist() == np.where(a >= b, a[0], 0).tolist()
+    assert out[24:].tolist() == np.maximum(a, b).tolist()
     assert (last, number) == (a[7], (a >= b).sum())
     assert [bits >> k & 1 for k in range(8)] == (a >= b).tolist()
     assert first == (np.argmax(a >= b) if (a >= b).any() else 64)

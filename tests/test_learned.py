@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, Gold, InputError
 from dovetail.cli import dovetail
+from dovetail.decoding.candidates import WIDTHS
 from dovetail.decoding.habits import Habits
-from dovetail.decoding.learned import LearnedDecoder
-from dovetail.kernels.learned.features import BELIEFS, FEATURES, candidates, describe_beliefs
-from dovetail.kernels.learned.records import Trees
+from dovetail.decoding.learned import EARLIER, LIMITS, LearnedDecoder, stage_log_odds, stages_of
+from dovetail.kernels.learned.features import BELIEFS, FEATURES, OBSERVED, candidates, describe, describe_beliefs
+from dovetail.kernels.learned.habits import recall_pairs, recall_words
+from dovetail.kernels.learned.judging import TOGETHER, judge, set_up
+from dovetail.kernels.learned.records import INNER, LEAVES, PairHabits, Trees, WordFacts
 from dovetail.kernels.learned.trees import PATIENCE, log_odds
-from dovetail.kernels.records import Workspace
+from dovetail.kernels.records import Pieces, Workspace
 from dovetail.learning.favour import expected_best
 from dovetail.learning.learn import folds
 from dovetail.learning.lesson import digests, groups
@@ -68,12 +71,14 @@ def test_beliefs_are_those_of_the_cells_around(sizes):
     I, J, _ = sizes
     belief = made(*sizes)[0]
     cells = np.flatnonzero(belief.ravel() > 0)
-    found = np.zeros((len(cells), len(BELIEFS)), np.float32)
-    describe_beliefs(0, 1, lines_of(I, J), np.array([len(cells)]), cells, belief.ravel()[cells], 0, found)
+    waiting = np.arange(len(cells)) % 3 > 0
+    found = np.full((len(BELIEFS), len(cells)), -7, np.float32)
+    describe_beliefs(0, 1, lines_of(I, J), np.array([len(cells)]), cells, belief.ravel()[cells], waiting, 0, found)
+    assert (found[:, ~waiting] == -7).all()
     padded = np.pad(belief, 2)
-    for k, cell in enumerate(cells):
-        i, j = divmod(int(cell), J)
-        told = dict(zip(BELIEFS, found[k], strict=True))
+    for k in np.flatnonzero(waiting):
+        i, j = divmod(int(cells[k]), J)
+        told = dict(zip(BELIEFS, found[:, k], strict=True))
         assert told["own"] == belief[i, j]
         assert told["up left"] == padded[i + 1, j + 1]
         assert told["right"] == padded[i + 2, j + 3]
@@ -83,25 +88,97 @@ def test_beliefs_are_those_of_the_cells_around(sizes):
         assert told["sum of the column's others"] == pytest.approx(belief[:, j].sum() - belief[i, j], abs=1e-6)
 
 
+def asked(trees, facts, waiting, least=-np.inf, given_up=0.0):
+    """What the kernel says of the waiting rows of `facts` (rows, features), 7 of the others; and who waits still."""
+    number, features = facts.shape
+    desk = set_up(number, features)
+    desk.told[:, :number] = facts.T
+    sums, waiting = np.full(number, 7, np.float32), waiting.copy()
+    log_odds(trees, features, number, waiting, np.float32(least), np.float32(given_up), desk, sums)
+    return sums, waiting
+
+
 def test_packed_trees_say_what_lightgbm_says():
     from dovetail.learning.boosting import GROWING, grow
 
     drawn = np.random.default_rng(0)
     facts = drawn.normal(size=(2000, 6)).astype(np.float32)
     right = facts[:, 0] + facts[:, 1] * facts[:, 2] > 0
-    sums = np.empty(len(facts), np.float32)
-    trees, rows = grow(facts, right, 20), np.arange(len(facts))
-    left = log_odds(trees, facts, rows, np.float32(-np.inf), np.float32(0), sums)
-    np.testing.assert_array_equal(left, rows)
-    booster = lightgbm.train(dict(GROWING), lightgbm.Dataset(facts, right), 20)
-    said = booster.predict(facts, raw_score=True)
-    np.testing.assert_allclose(sums, said, atol=1e-5)
-    given_up = np.empty_like(sums)
-    left = log_odds(trees, facts, rows[::2], np.float32(0), np.float32(-9), given_up)
-    early = booster.predict(facts, raw_score=True, num_iteration=PATIENCE)
-    hopeful = (early >= 0) & (said >= 0)
-    assert left.tolist() == [k for k in range(0, len(said), 2) if hopeful[k]]
-    np.testing.assert_array_equal(given_up[::2], np.where(hopeful, sums, -9)[::2])
+    sums, left = asked(grow(facts, right, 20, 0.1), facts, np.ones(len(facts), bool))
+    assert left.all()
+    booster = lightgbm.train({**GROWING, "learning_rate": 0.1}, lightgbm.Dataset(facts, right), 20)
+    np.testing.assert_allclose(sums, booster.predict(facts, raw_score=True), atol=1e-5)
+
+
+def said_slowly(trees, row, least, given_up):
+    """Down every tree; the end of it after ten trees, or the last, that leave the sum below `least`."""
+    total = np.float32(0)
+    for tree, (feature, threshold, leaf) in enumerate(zip(*trees, strict=True)):
+        node = 0
+        while node < INNER:
+            node = 2 * node + (1 if row[feature[node]] <= threshold[node] else 2)
+        total += leaf[node - INNER]
+        if ((tree + 1) % PATIENCE == 0 or tree + 1 == len(trees.leaf)) and total < least:
+            return given_up
+    return total
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 35), st.sampled_from([1.0, 0.7, 0.1]))
+def test_trees_asked_about_eight_columns_at_once_say_what_each_path_says(seed, rows, number, share):
+    drawn = np.random.default_rng(seed)
+    facts = drawn.integers(0, 4, size=(rows, 5)).astype(np.float32)  # so few that many are just at a threshold
+    trees = Trees(
+        drawn.integers(0, 5, size=(number, INNER)).astype(np.int32),
+        drawn.integers(0, 4, size=(number, INNER)).astype(np.float32),
+        drawn.normal(size=(number, LEAVES)).astype(np.float32),
+    )
+    waiting = drawn.random(rows) < share
+    sums, left = asked(trees, facts, waiting, -1.0, -9.0)
+    expected = [
+        said_slowly(trees, row, -1.0, -9.0) if waits else 7.0 for row, waits in zip(facts, waiting, strict=True)
+    ]
+    np.testing.assert_array_equal(sums, np.array(expected, np.float32))
+    np.testing.assert_array_equal(left, waiting & (sums != -9.0))
+
+
+def stage_of_chance(drawn, facts):
+    return Trees(
+        drawn.integers(0, facts, size=(25, INNER)).astype(np.int32),
+        drawn.normal(size=(25, INNER)).astype(np.float32),
+        drawn.normal(scale=0.5, size=(25, LEAVES)).astype(np.float32),
+    )
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_some_candidates_at_a_time_are_judged_as_all_at_once(stages):
+    drawn = np.random.default_rng(stages)
+    sizes = drawn.integers(1, 12, size=(60, 2))
+    sizes[20] = 40, 50  # more than are judged at a time
+    lines = np.zeros((len(sizes), 7), np.int64)
+    lines[:, 5:] = sizes
+    for column, width in ((2, sizes.prod(axis=1)), (3, sizes[:, 0]), (4, sizes[:, 1])):
+        lines[:, column] = np.cumsum(width) - width
+    cells, words = sizes.prod(axis=1).sum(), 30
+    pieces = Pieces(lines, *(drawn.integers(0, words, size=n).astype(np.int32) for n in sizes.sum(axis=0)))
+    work, translations = (workspace(*(drawn.random((2, cells)) ** 8).astype(np.float32)) for _ in range(2))
+    known = np.arange(words, dtype=np.int32)
+    met = PairHabits(known, known, np.arange(0, 3 * words + 1, 3), np.tile(known[:3], words), made(3 * words, 2, 0)[0])
+    facts = WordFacts(
+        made(words, 3, 1)[0], made(words, 3, 2)[0], known, made(words, 4, 3)[0], made(words, 4, 4)[0], met
+    )
+    trees = [stage_of_chance(drawn, WIDTHS[k]) for k in range(stages)]
+
+    numbers, chosen = candidates(0, len(lines), lines, work, np.float32(0.3))
+    found = np.zeros((WIDTHS[1], len(chosen)), np.float32)
+    describe(0, len(lines), pieces, facts, translations, work, numbers, chosen, found)
+    recall_words(0, len(lines), pieces, facts.source_habits, facts.target_habits, numbers, chosen, len(OBSERVED), found)
+    recall_pairs(0, len(lines), pieces, met, numbers, chosen, len(FEATURES) - 2, found)
+    sums = np.empty(len(chosen), np.float32)
+    judge(0, len(lines), pieces, facts, translations, work, numbers, chosen, stages_of(trees), LIMITS, sums)
+    np.testing.assert_array_equal(sums, stage_log_odds(trees, lines, numbers, chosen, found))
+    assert numbers.max() > TOGETHER
+    assert len(np.unique(sums)) > len(sums) / 2
 
 
 def test_pairs_that_share_a_sentence_share_a_fold():
@@ -191,8 +268,19 @@ def test_trees_of_a_stranger_cannot_reach_elsewhere():
     for name in ("0.leaf", "0.threshold"):
         with pytest.raises(InputError, match="damaged"):
             LearnedDecoder.from_saved(about, {**arrays, name: arrays[name] * np.float32(np.nan)})
-    with pytest.raises(LookupError):
-        LearnedDecoder.from_saved({**about, "scale": float("nan")}, arrays)
+    nan = float("nan")
+    for wrong in ({"scale": nan}, {"limits": {"hopeless": nan, "given_up": -6.0, "doubt": 1.0}}, {"limits": {}}):
+        with pytest.raises(LookupError):
+            LearnedDecoder.from_saved({**about, **wrong}, arrays)
+
+
+def test_limits_are_kept_and_models_without_have_those_of_their_time():
+    trees = Trees(np.zeros((1, 15), np.int32), np.zeros((1, 15), np.float32), np.zeros((1, 16), np.float32))
+    decoder = LearnedDecoder((trees,), 1.0, 1.0, 0.0, Habits.none(), ())
+    about = json.loads(json.dumps(decoder.about()))
+    assert LearnedDecoder.from_saved(about, decoder.arrays()).limits == LIMITS
+    del about["limits"]
+    assert LearnedDecoder.from_saved(about, decoder.arrays()).limits == EARLIER
 
 
 def test_digests_know_a_pair_by_its_words():

@@ -30,8 +30,8 @@ def lesson_of_chance(seed: int) -> Lesson:
     lines[:, 2], lines[:, 5:] = np.cumsum(numbers) - numbers, sizes
     lines[:, 3:5] = np.cumsum(sizes, axis=0) - sizes
     cells = int(numbers.sum())
-    facts = np.zeros((cells, WIDTHS[1]), np.float32)
-    facts[:, MEAN] = drawn.random(cells)
+    facts = np.zeros((WIDTHS[1], cells), np.float32)
+    facts[MEAN] = drawn.random(cells)
     sure = drawn.random(cells) < 0.4
     habits: tuple[list[np.ndarray], list[np.ndarray]] = [], []
     for line, size in zip(lines, sizes, strict=True):
@@ -87,7 +87,7 @@ def told_slowly(taught: Lesson, lesson: Lesson, own: bool) -> np.ndarray:
             same = theirs[other] == mine[k] and min(mine[k]) >= 0
             if same and apart(pair_of[k], other_pair[other]):
                 met += 1
-                surplus += (taught.sure[other] - taught.facts[other, MEAN]) * settled[other]
+                surplus += (taught.sure[other] - taught.facts[MEAN, other]) * settled[other]
         rows.append([*row, surplus / (met + DOUBTED), min(met, OFTEN)])
     return np.array(rows)
 
@@ -96,7 +96,7 @@ def told_slowly(taught: Lesson, lesson: Lesson, own: bool) -> np.ndarray:
 def test_habits_are_means_over_other_pairs(seed):
     lesson = lesson_of_chance(seed)
     Memory(lesson).tell(lesson, own=True)
-    told = lesson.facts[:, len(OBSERVED) : len(FEATURES)]
+    told = lesson.facts[len(OBSERVED) : len(FEATURES)].T
     assert told.shape[1] == len(HABITS)
     np.testing.assert_allclose(told, told_slowly(lesson, lesson, own=True), atol=1e-5)
 
@@ -107,7 +107,7 @@ def test_kernels_tell_of_a_text_what_was_told_in_training(seed):
     held = np.isin(np.arange(PAIRS), drawn.permutation(PAIRS)[:3])
     memory, other = Memory(lesson.of(~held)), lesson.of(held)
     memory.tell(other)
-    told = other.facts[:, len(OBSERVED) : len(FEATURES)]
+    told = other.facts[len(OBSERVED) : len(FEATURES)].T
     np.testing.assert_allclose(told, told_slowly(lesson.of(~held), other, own=False), atol=1e-5)
 
     kept = Habits.from_arrays(memory.habits().arrays())
@@ -115,10 +115,10 @@ def test_kernels_tell_of_a_text_what_was_told_in_training(seed):
     text = SimpleNamespace(source=np.append(KNOWN[0], -1), target=np.append(KNOWN[1], -1))
     source, target, pairs = kept.of_text(text)
     ids = [np.where(side.number < 0, len(side.known), side.number).astype(np.int32) for side in other.words]
-    pieces, found = (other.lines, *ids), np.zeros((len(other.cells), len(HABITS)), np.float32)
+    pieces, found = (other.lines, *ids), np.zeros((len(HABITS), len(other.cells)), np.float32)
     recall_words(0, len(other), pieces, source, target, other.numbers, other.cells, 0, found)
     recall_pairs(0, len(other), pieces, pairs, other.numbers, other.cells, len(HABITS) - 2, found)
-    np.testing.assert_array_equal(found, told)
+    np.testing.assert_array_equal(found.T, told)
 
 
 def test_a_word_shares_a_link_with_its_neighbour():

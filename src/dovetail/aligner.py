@@ -485,18 +485,19 @@ class Aligner:
         """The model for the words of another text."""
         return moved(self._compacted(), shard.slots, self._words(bitext), self.engine.pool)
 
-    def _decodable(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
+    def _decodable(self, model: Model, bitext: Bitext, shard: Shard, words: WordMap | None = None) -> Model:
+        """The model as decoders see it; `words` are the bitext's, where they have been looked up."""
         decodable = self._undecided(model, bitext, shard)
         if self.learned is None:
             return decodable
         source, target = bitext.source.vocabulary, bitext.target.vocabulary
         facts = self._facts  # parts of a text may be worked on side by side
         if facts is None or facts[0] is not source or facts[1] is not target:
-            facts = self._facts = source, target, word_facts(self._words(bitext), self.learned.habits)
+            facts = self._facts = source, target, word_facts(words or self._words(bitext), self.learned.habits)
         return judging(decodable, self.learned, facts[2])
 
     def _undecided(self, model: Model, bitext: Bitext, shard: Shard) -> Model:
-        """The model as decoders see it, and a learned one stands on it: for this text, and with all views of it."""
+        """The same without a learned decoder, which stands on it: for this text, and with all views of it."""
         decodable = model.for_decoding(self.recipe.options, self.seed, bitext, shard)
         return mixed(decodable, shard.pieces, self._seen(bitext)) if self._views else decodable
 
@@ -532,15 +533,22 @@ class Aligner:
             found[name] = other, cuts
         return found
 
-    def _align(self, model: Model, bitext: Bitext, shard: Shard, worked: Worked = lambda pieces: None) -> Alignments:
-        decodable = self._decodable(model, bitext, shard)
+    def _align(
+        self,
+        model: Model,
+        bitext: Bitext,
+        shard: Shard,
+        worked: Worked = lambda pieces: None,
+        words: WordMap | None = None,
+    ) -> Alignments:
+        decodable = self._decodable(model, bitext, shard, words)
         return align_shard(decodable, bitext, shard, _choice(self.recipe), self.engine.pool, worked)
 
     def _align_part(self, model: Model, words: WordMap, ready: bool, part: Bitext) -> tuple[Alignments, int]:
         """A part of a text, whose words the model is `ready` for or has to be told where they are; and its pieces."""
         shard = self._lay_out(part, ranked=not ready)
         own = model if ready else moved(model, shard.slots, words, self.engine.pool)
-        return self._align(own, part, shard), len(shard.pieces)
+        return self._align(own, part, shard, words=words), len(shard.pieces)
 
     def _sent(self) -> Aligner:
         """As it is sent to other machines: without the text that it was fitted to, and its whole model."""

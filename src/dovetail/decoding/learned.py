@@ -9,21 +9,21 @@ from typing import Any, cast
 import numpy as np
 
 from dovetail.bitext.shards import Block
-from dovetail.decoding.candidates import WIDTHS, describe
+from dovetail.decoding.candidates import WIDTHS, candidates
 from dovetail.decoding.habits import Habits
 from dovetail.errors import InputError
 from dovetail.kernels.learned import features as feature_kernels
-from dovetail.kernels.learned import trees as tree_kernels
 from dovetail.kernels.learned.features import FEATURES
-from dovetail.kernels.learned.records import INNER, LEAVES, Trees, WordFacts
+from dovetail.kernels.learned.records import INNER, LEAVES, Limits, Stages, Trees, WordFacts
 from dovetail.kernels.records import Workspace
 from dovetail.models.model import Model
 from dovetail.pool import Pool
 
 MEAN = [name for name, _ in FEATURES].index("mean")
 SUREST = 0.003  # the model's own probabilities are no nearer to 0 and 1 than this when they are blended in
-HOPELESS, GIVEN_UP = np.float32(-4.0), np.float32(-8.0)  # log-odds of cells that trees stop to look at, and get then
-DOUBT = np.float32(3.0)  # log-odds above which the first stage's word is final
+# Chosen by the development sets, see benchmarks/learning.py; and those of models that were saved without.
+LIMITS = Limits(hopeless=np.float32(-3.5), given_up=np.float32(-6.0), doubt=np.float32(1.0))
+EARLIER = Limits(hopeless=np.float32(-4.0), given_up=np.float32(-8.0), doubt=np.float32(3.0))
 HABITS = "habits."  # how the names of their arrays begin
 MOST_TREES = 1000  # of a stage: more come from no training of ours
 
@@ -41,18 +41,16 @@ class LearnedDecoder:
     shift: float
     habits: Habits  # what annotators do with words
     digests: tuple[str, ...]  # of the gold pairs that it learned from
+    limits: Limits = LIMITS
 
     @property
     def width(self) -> int:
         """How many facts of a cell it is told."""
         return WIDTHS[len(self.stages) - 1]
 
-    def probabilities(
-        self, first: int, last: int, lines: np.ndarray, numbers: np.ndarray, cells: np.ndarray, facts: np.ndarray
-    ) -> np.ndarray:
-        """Of the candidates `cells`, `numbers` per piece of first..last - 1, float32; `facts` are completed in place."""
-        blended = blend(stage_log_odds(self.stages, first, last, lines, numbers, cells, facts), facts, self.weight)
-        return probability_of(self.scale * blended + self.shift).astype(np.float32)
+    def probabilities(self, log_odds: np.ndarray, own: np.ndarray) -> np.ndarray:
+        """Of candidates, float32, by the trees' log-odds and the model's own mean posterior."""
+        return probability_of(self.scale * blend(log_odds, own, self.weight) + self.shift).astype(np.float32)
 
     def arrays(self) -> dict[str, np.ndarray]:
         stages = enumerate(self.stages)
@@ -62,7 +60,8 @@ class LearnedDecoder:
     def about(self) -> dict[str, Any]:
         """What is no array, for saving."""
         numbers = {"weight": self.weight, "scale": self.scale, "shift": self.shift}
-        return {**numbers, "gold": list(self.digests)}
+        limits = {name: float(value) for name, value in self.limits._asdict().items()}
+        return {**numbers, "limits": limits, "gold": list(self.digests)}
 
     @classmethod
     def from_saved(cls, about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> LearnedDecoder:
@@ -73,10 +72,12 @@ class LearnedDecoder:
             if f"{number}.leaf" in arrays
         )
         weight, scale, shift = (float(about[name]) for name in ("weight", "scale", "shift"))
-        if not stages or not np.isfinite([weight, scale, shift]).all():
+        of_model = about.get("limits", EARLIER._asdict())
+        limits = Limits(*(np.float32(of_model[name]) for name in Limits._fields))
+        if not stages or not np.isfinite([weight, scale, shift, *map(float, limits)]).all():
             raise LookupError("no trees, or trees that say nothing")
         habits = {name.removeprefix(HABITS): array for name, array in arrays.items() if name.startswith(HABITS)}
-        return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]))
+        return cls(stages, weight, scale, shift, Habits.from_arrays(habits), tuple(about["gold"]), limits)
 
 
 def _checked(trees: Trees, width: int) -> Trees:
@@ -96,29 +97,28 @@ def _checked(trees: Trees, width: int) -> Trees:
     return Trees(*(np.ascontiguousarray(array) for array in trees))
 
 
+def stages_of(trees: Sequence[Trees]) -> Stages:
+    """As kernels take one stage or two."""
+    none = Trees(*(array[:0] for array in trees[0]))
+    return Stages(trees[0], trees[1] if len(trees) > 1 else none, WIDTHS[len(trees) - 1])
+
+
 def stage_log_odds(
-    stages: Sequence[Trees],
-    first: int,
-    last: int,
-    lines: np.ndarray,
-    numbers: np.ndarray,
-    cells: np.ndarray,
-    facts: np.ndarray,
+    trees: Sequence[Trees], lines: np.ndarray, numbers: np.ndarray, cells: np.ndarray, facts: np.ndarray
 ) -> np.ndarray:
-    """What the last stage says of each candidate; the beliefs that it is told are written to `facts`."""
+    """What the last stage says of each candidate of some pieces, by what is known of them, float32 (facts, candidates)."""
+    from dovetail.kernels.learned.judging import judge_told  # needs numba at once
+
     sums = np.empty(len(cells), np.float32)
-    rows = np.arange(len(cells))
-    rows = tree_kernels.log_odds(stages[0], facts, rows, HOPELESS, GIVEN_UP, sums)
-    if len(stages) > 1:
-        belief = probability_of(sums).astype(np.float32)
-        feature_kernels.describe_beliefs(first, last, lines, numbers, cells, belief, len(FEATURES), facts)
-        tree_kernels.log_odds(stages[1], facts, rows[sums[rows] < DOUBT], HOPELESS, GIVEN_UP, sums)
+    judge_told(0, len(lines), lines, numbers, cells, facts, stages_of(trees), LIMITS, sums)
     return sums
 
 
-def blend(log_odds: np.ndarray, facts: np.ndarray, weight: float) -> np.ndarray:
-    """Trees' log-odds and the model's own, float64."""
-    own = np.clip(facts[:, MEAN].astype(np.float64), SUREST, 1.0 - SUREST)
+def blend(log_odds: np.ndarray, own: np.ndarray, weight: float) -> np.ndarray:
+    """Trees' log-odds and the model's own, float64; that from its mean posterior."""
+    if weight == 1.0:
+        return log_odds.astype(np.float64)
+    own = np.clip(own.astype(np.float64), SUREST, 1.0 - SUREST)
     return weight * log_odds.astype(np.float64) + (1.0 - weight) * np.log(own / (1.0 - own))
 
 
@@ -137,15 +137,18 @@ class Judging:
 
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
         """As every model's; both directions' are the same."""
+        from dovetail.kernels.learned.judging import judge
+
         translations = work.copy()
         scores = self._model.posteriors(block, work, pool)
+        stages, limits = stages_of(self._decoder.stages), self._decoder.limits
 
         def task(first: int, last: int) -> None:
-            numbers, cells, facts = describe(
-                first, last, block, self._facts, translations, work, len(self._decoder.stages)
-            )
-            judged = self._decoder.probabilities(first, last, block.lines, numbers, cells, facts)
-            feature_kernels.put(first, last, block.lines, cells, judged, work)
+            numbers, cells = candidates(first, last, block, work)
+            sums = np.empty(len(cells), np.float32)
+            judge(first, last, block.pieces, self._facts, translations, work, numbers, cells, stages, limits, sums)
+            own = np.float32(0.5) * (work.forward[cells] + work.reverse[cells])
+            feature_kernels.put(first, last, block.lines, cells, self._decoder.probabilities(sums, own), work)
 
         pool.map(task, block.tasks)
         return scores

@@ -49,7 +49,9 @@ def _index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
 
 
 # As compiled functions' names have it, each part behind its length.
-_FROM_THE_FRONT = [f"8dovetail7kernels{len(room)}{room}" for room in ("live", "lexicon", "text", "links", "hmm")]
+_FROM_THE_FRONT = [
+    f"8dovetail7kernels{len(room)}{room}" for room in ("live", "lexicon", "text", "links", "hmm", "learned")
+]
 if numba.version_info.short in KNOWN_INSIDE:
     _numbas_index, arrayobj.fix_integer_index = arrayobj.fix_integer_index, _index
 
@@ -202,10 +204,10 @@ def _name_runtime() -> None:
         add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
-# Octets: eight float32 at once, what the samplers' inner loops are made of.  numba leaves vectors to LLVM, which finds them
-# in plain loops but not in prefix sums, nor in "which of these eight": here they are written down.  An octet is a value like
-# a number; every processor has it, the wide ones in one instruction.  Buys a third of `hmm-fertility`.  So is `fetch`, which
-# numba has no word for: a twentieth.
+# Octets: eight float32 at once, what the inner loops of samplers and of learned trees are made of.  numba leaves vectors to
+# LLVM, which finds them in plain loops but not in prefix sums, nor in "which of these eight", nor where arrays might be
+# the same: here they are written down.  An octet is a value like a number; every processor has it, the wide ones in one
+# instruction.  Buys a third of `hmm-fertility`.  So is `fetch`, which numba has no word for: a twentieth.
 
 OCTET = 8
 FLOATS = ir.VectorType(ir.FloatType(), OCTET)
@@ -331,6 +333,16 @@ def chosen(typing: Any, a: Any, bits: Any) -> Any:
         return builder.select(mask, arguments[0], ir.Constant(FLOATS, [0.0] * OCTET))
 
     return octet(octet, types.uint8), code
+
+
+@intrinsic
+def either(typing: Any, bits: Any, a: Any, b: Any) -> Any:
+    """Those of a whose bit is set, else those of b."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.select(builder.bitcast(arguments[0], MASK), *arguments[1:])
+
+    return octet(types.uint8, octet, octet), code
 
 
 @intrinsic

@@ -12,7 +12,6 @@ from dovetail.kernels.learned.records import DEPTH, INNER, LEAVES, Trees
 # Chosen by the development sets, see benchmarks/learning.py.
 GROWING = {
     "objective": "binary",
-    "learning_rate": 0.1,
     "max_depth": DEPTH,
     "num_leaves": LEAVES,
     "min_data_in_leaf": 20,
@@ -26,8 +25,8 @@ GROWING = {
 }
 
 
-def grow(facts: np.ndarray, right: np.ndarray, trees: int) -> Trees:
-    """So many trees for the probability that a row of `facts` (rows, features) is right."""
+def grow(facts: np.ndarray, right: np.ndarray, trees: int, rate: float) -> Trees:
+    """So many trees for the probability that a row of `facts` (rows, features) is right; each learns a part of the rest."""
     try:
         import lightgbm
     except ImportError:
@@ -35,7 +34,7 @@ def grow(facts: np.ndarray, right: np.ndarray, trees: int) -> Trees:
             "learning needs LightGBM, which is not installed", remedy="pip install 'dovetail-align[learn]'"
         ) from None
     data = lightgbm.Dataset(facts, right, free_raw_data=True, params={"verbosity": -1, "num_threads": 1})
-    booster = lightgbm.train(dict(GROWING), data, trees)
+    booster = lightgbm.train({**GROWING, "learning_rate": rate}, data, trees)
     return _packed([tree["tree_structure"] for tree in booster.dump_model()["tree_info"]])
 
 

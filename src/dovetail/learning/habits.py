@@ -81,7 +81,7 @@ class Memory:
         sums = self._pairs.at(at)
         if own:
             sums = sums.without(_of_own_group(at, _surplus(lesson), lesson.group[lesson.pair]))
-        lesson.facts[:, OF_PAIRS : len(FEATURES)] = _of_pairs(sums)
+        lesson.facts[OF_PAIRS : len(FEATURES)] = _of_pairs(sums).T
 
     def habits(self) -> Habits:
         """All that is known, to be kept."""
@@ -110,7 +110,7 @@ def _pairs_of_words(lesson: Lesson) -> np.ndarray:
 
 def _surplus(lesson: Lesson) -> np.ndarray:
     """By how much each candidate is more of a link than the model thinks, (candidates, 1); 0 if it was left open."""
-    found = np.where(lesson.settled, lesson.sure - lesson.facts[:, MEAN].astype(np.float64), 0.0)
+    found = np.where(lesson.settled, lesson.sure - lesson.facts[MEAN].astype(np.float64), 0.0)
     return found[:, None]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.decoding.learned import LearnedDecoder, blend, probability_of, stage_log_odds
+from dovetail.decoding.learned import MEAN, LearnedDecoder, blend, probability_of, stage_log_odds
 from dovetail.evaluation.metrics import Metric, find_metric
 from dovetail.evaluation.significance import Interval, percentile_interval, resample
-from dovetail.kernels.learned.features import FEATURES
+from dovetail.kernels.learned.features import FEATURES, describe_beliefs
 from dovetail.kernels.learned.records import Trees
 from dovetail.learning.boosting import grow
 from dovetail.learning.habits import Memory
@@ -20,7 +20,8 @@ from dovetail.learning.lesson import Lesson
 AIMS = {"aer": "aer", "f1": "f1", "precision": "f0.8", "recall": "f0.2"}
 
 FOLDS, INNER = 5, 3
-TREES = 100
+GROWTH = 60, 0.2  # trees of a stage, and their rate of learning
+CAREFUL = 100, 0.1  # the same where there is one stage only: few pairs do less harm so
 TWO_STAGES = 80  # gold pairs from which a second stage pays
 TRUSTED = 60  # gold pairs from which the trees' word alone counts; of fewer, their part
 FEWEST = 8  # gold pairs below which nothing is learned
@@ -28,7 +29,8 @@ THRESHOLDS = np.linspace(0.10, 0.90, 81)
 SMOOTH = 5  # neighbouring thresholds that are averaged: the best of a jagged curve is one by chance
 SAMPLES = 1000  # of the bootstrap
 WORTH_WHILE = 0.02  # the part of the value that a quarter of the pairs must have brought
-SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better
+SUPPORT = 0.8  # the share of resamples in which the learned decoder must be better,
+MUCH_SUPPORT = 0.9  # and with fewer gold pairs than are trusted
 FEW = 20  # gold pairs that move the threshold half-way from one half to where they want it
 
 
@@ -101,7 +103,7 @@ def train(lesson: Lesson, pairs: int) -> tuple[tuple[Trees, ...], Memory]:
     memory = Memory(lesson)
     # Of each pair's words the others speak: what trees are told of new text comes from other pairs too.
     memory.tell(lesson, own=True)
-    first = _grown(lesson, lesson.facts[:, : len(FEATURES)])
+    first = _grown(lesson, lesson.facts[: len(FEATURES)], pairs)
     if pairs < TWO_STAGES:
         return (first,), memory
     # What the second stage is told in training must be as unsure as it will be of new text: from trees that had not
@@ -110,19 +112,24 @@ def train(lesson: Lesson, pairs: int) -> tuple[tuple[Trees, ...], Memory]:
     fold = folds(lesson.group, INNER, seed=2)
     for k in range(INNER):
         rest, held = lesson.of(fold != k), lesson.of(fold == k)
-        inner = _grown(rest, rest.facts[:, : len(FEATURES)])
-        judge((inner, inner), held)
-        facts[(fold == k)[lesson.pair]] = held.facts
-    return (first, _grown(lesson, facts)), memory
+        inner = _grown(rest, rest.facts[: len(FEATURES)], pairs)
+        belief = probability_of(judge((inner,), held)).astype(np.float32)
+        everyone = np.ones(len(belief), bool)
+        describe_beliefs(
+            0, len(held), held.lines, held.numbers, held.cells, belief, everyone, len(FEATURES), held.facts
+        )
+        facts[:, (fold == k)[lesson.pair]] = held.facts
+    return (first, _grown(lesson, facts, pairs)), memory
 
 
-def _grown(lesson: Lesson, facts: np.ndarray) -> Trees:
-    return grow(facts[lesson.settled], lesson.sure[lesson.settled], TREES)
+def _grown(lesson: Lesson, facts: np.ndarray, pairs: int) -> Trees:
+    growth = GROWTH if pairs >= TWO_STAGES else CAREFUL
+    return grow(facts[:, lesson.settled].T, lesson.sure[lesson.settled], *growth)
 
 
 def judge(stages: tuple[Trees, ...], lesson: Lesson) -> np.ndarray:
-    """Log-odds of the last stage; beliefs are written to the lesson's facts."""
-    return stage_log_odds(stages, 0, len(lesson), lesson.lines, lesson.numbers, lesson.cells, lesson.facts)
+    """Log-odds of the last stage."""
+    return stage_log_odds(stages, lesson.lines, lesson.numbers, lesson.cells, lesson.facts)
 
 
 def weight_of(pairs: int) -> float:
@@ -147,7 +154,7 @@ def held_out(lesson: Lesson, fold: np.ndarray, share: float = 1.0) -> np.ndarray
         stages, memory = train(lesson.of(others), pairs)
         held = lesson.of(fold == k)
         memory.tell(held)
-        found[(fold == k)[lesson.pair]] = blend(judge(stages, held), held.facts, weight_of(pairs))
+        found[(fold == k)[lesson.pair]] = blend(judge(stages, held), held.facts[MEAN], weight_of(pairs))
     return found
 
 
@@ -241,8 +248,9 @@ def learn(
     curve = [(round(share * len(lesson)), validate(lesson, before, metric, share)[0].value(True)) for share in shares]
     curve = [(0, validation.value(False)), *curve, (len(lesson), validation.value(True))] if shares else []
     support = f"better in {100 * validation.support:.0f} per cent of resampled gold sets"
-    if validation.support < SUPPORT:
-        reason = f"The model stays as it is: {support}, and {100 * SUPPORT:.0f} are asked for."
+    asked = SUPPORT if len(lesson) >= TRUSTED else MUCH_SUPPORT
+    if validation.support < asked:
+        reason = f"The model stays as it is: {support}, and {100 * asked:.0f} are asked for."
         return Learned(None, 0.5, len(lesson), validation, reason, tuple(curve))
     settled = Settled.by(lesson, log_odds, find_metric(metric))
     stages, memory = train(lesson, len(lesson))

@@ -47,7 +47,7 @@ class Lesson:
     lines: np.ndarray  # int64 (pairs, 7)
     numbers: np.ndarray  # int64 (pairs,)
     cells: np.ndarray  # int64 (candidates,)
-    facts: np.ndarray  # float32 (candidates, facts)
+    facts: np.ndarray  # float32 (facts, candidates)
     sure: np.ndarray  # bool (candidates,)
     possible: np.ndarray  # bool (candidates,), sure ones too
     sure_links: np.ndarray  # int64 (pairs,)
@@ -82,7 +82,7 @@ class Lesson:
             _pointing(self.lines[pairs], source, target),
             self.numbers[pairs],
             self.cells[kept],
-            self.facts[kept],
+            self.facts[:, kept],
             self.sure[kept],
             self.possible[kept],
             self.sure_links[pairs],
@@ -118,13 +118,13 @@ def lesson_of(
     for block in shard:
         evidence = Evidence(model, shard, block, block.view(work), pool)
         translations = evidence.translations().copy()
-        told = describe(0, len(block.lines), block, facts, translations, evidence.posteriors(), 2)
+        told = describe(block, facts, translations, evidence.posteriors())
         kept = wanted[block.first : block.last]
         of_kept = np.repeat(kept, told[0])
         lines.append(block.lines[kept])
         numbers.append(told[0][kept])
         cells.append(told[1][of_kept])
-        found.append(told[2][of_kept])
+        found.append(told[2][:, of_kept])
         pairs = shard.pieces.pair[block.first : block.last][kept]
         entries.append(_entries(gold, pairs, lines[-1], numbers[-1], cells[-1]))
     entry = np.concatenate(entries)
@@ -139,7 +139,7 @@ def lesson_of(
         _pointing(np.concatenate(lines), source, target),
         np.concatenate(numbers),
         np.concatenate(cells),
-        np.concatenate(found),
+        np.concatenate(found, axis=1),
         sure,
         possible,
         sure_links,

@@ -10,9 +10,11 @@ from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
 LINK = np.float32(0.5)  # a mean posterior above this is a link of the model's own
 AROUND, ALONG = 1, 2  # cells so near to a link are candidates, whatever the model thinks of them
+BORDER = 2  # how far away neighbours are
 LIKELY = np.float32(0.1)  # a best partner below this is none
 NONE = np.float32(99.0)  # an offset from no partner at all
 FARTHEST = np.float32(20.0)  # offsets beyond this are all one
+NOTHING = np.float32(0.0), np.float32(0.0), np.int64(-1), np.int64(-1), np.float32(0.0)  # of a row or column, yet
 FLOOR = np.float32(1e-8)  # of translation probabilities, for their logarithms
 
 # The order in which `describe` writes them; groups are for reports.
@@ -134,11 +136,12 @@ def candidates(first, last, lines, work, least):
 
 
 @leaf
-def at(values, i, j, I, J):
-    """values[i, j] of a flat (I, J), 0 outside."""
-    if i < 0 or j < 0 or i >= I or j >= J:
-        return np.float32(0.0)
-    return values[i * J + j]
+def row_of(cell, i, begin, J):
+    """The row of a cell that is in row i, which begins at `begin`, or behind it, and where that begins: no division."""
+    while cell >= begin + J:
+        i += 1
+        begin += J
+    return i, begin
 
 
 @leaf
@@ -150,65 +153,71 @@ def offset(position, partner):
 
 
 @leaf
-def around(values, i, j, I, J, out):
-    """The twelve cells nearest to one along its row, column and diagonals."""
-    out[0] = at(values, i - 1, j - 1, I, J)
-    out[1] = at(values, i - 1, j, I, J)
-    out[2] = at(values, i - 1, j + 1, I, J)
-    out[3] = at(values, i, j - 1, I, J)
-    out[4] = at(values, i, j + 1, I, J)
-    out[5] = at(values, i + 1, j - 1, I, J)
-    out[6] = at(values, i + 1, j, I, J)
-    out[7] = at(values, i + 1, j + 1, I, J)
-    out[8] = at(values, i, j - 2, I, J)
-    out[9] = at(values, i, j + 2, I, J)
-    out[10] = at(values, i - 2, j, I, J)
-    out[11] = at(values, i + 2, j, I, J)
+def around(values, here, width, found, begin, k):
+    """The twelve cells nearest to one along its row, column and diagonals, from row `begin` of column k of `found`."""
+    found[begin, k] = values[here - width - 1]
+    found[begin + 1, k] = values[here - width]
+    found[begin + 2, k] = values[here - width + 1]
+    found[begin + 3, k] = values[here - 1]
+    found[begin + 4, k] = values[here + 1]
+    found[begin + 5, k] = values[here + width - 1]
+    found[begin + 6, k] = values[here + width]
+    found[begin + 7, k] = values[here + width + 1]
+    found[begin + 8, k] = values[here - 2]
+    found[begin + 9, k] = values[here + 2]
+    found[begin + 10, k] = values[here - 2 * width]
+    found[begin + 11, k] = values[here + 2 * width]
 
 
 @kernel
 def room(first, last, lines):
-    """Of the largest of pieces first..last - 1: room for a value per cell, and for a survey."""
+    """Of the largest of pieces first..last - 1: room for a value per cell, with a border, and for a survey."""
     longest = 0
     largest = 0
     for piece in range(first, last):
         I, J = lines[piece, LENGTH_I], lines[piece, LENGTH_J]
-        longest, largest = max(longest, I + J), max(largest, I * J)
+        longest, largest = max(longest, I + J), max(largest, (I + 2 * BORDER) * (J + 2 * BORDER))
     best, second, sums = np.empty(longest, np.float32), np.empty(longest, np.float32), np.empty(longest, np.float32)
     partner, other = np.empty(longest, np.int64), np.empty(longest, np.int64)
     return np.empty(largest, np.float32), Survey(best, second, partner, other, sums)
 
 
 @leaf
-def look_over(values, I, J, survey):
-    """Survey each row, then each column, of a flat (I, J)."""
-    for k in range(I + J):
-        survey.best[k] = np.float32(0.0)
-        survey.second[k] = np.float32(0.0)
-        survey.partner[k] = -1
-        survey.other[k] = -1
-        survey.sums[k] = np.float32(0.0)
-    for i in range(I):
-        for j in range(J):
-            value = values[i * J + j]
-            if value > np.float32(0.0):
-                note(i, j, value, survey)
-                note(I + j, i, value, survey)
+def wipe(values, I, J):
+    """Zero everywhere, the border too, so that nobody need ask whether a neighbour is there."""
+    for k in range((I + 2 * BORDER) * (J + 2 * BORDER)):
+        values[k] = np.float32(0.0)
 
 
 @leaf
-def note(line, place, value, survey):
-    """Take one value of a row or column into account."""
+def look_over(values, I, J, survey):
+    """Survey each row, then each column, of an (I, J) with a border."""
     best, second, partner, other, sums = survey
-    sums[line] += value
-    if value > best[line]:
-        second[line] = best[line]
-        other[line] = partner[line]
-        best[line] = value
-        partner[line] = place
-    elif value > second[line]:
-        second[line] = value
-        other[line] = place
+    for k in range(I, I + J):
+        best[k], second[k], partner[k], other[k], sums[k] = NOTHING
+    for i in range(I):
+        begin = (i + BORDER) * (J + 2 * BORDER) + BORDER
+        of_row = NOTHING  # kept in registers, while columns' are in the cache
+        for j in range(J):
+            value = values[begin + j]
+            if value > np.float32(0.0):
+                k = I + j
+                of_row = noted(value, j, of_row)
+                of_column = best[k], second[k], partner[k], other[k], sums[k]
+                best[k], second[k], partner[k], other[k], sums[k] = noted(value, i, of_column)
+        best[i], second[i], partner[i], other[i], sums[i] = of_row
+
+
+@leaf
+def noted(value, place, of_line):
+    """One value of a row or column taken into account: best and second-best value, where they are, and the sum."""
+    best, second, partner, other, total = of_line
+    total += value
+    if value > best:
+        return value, best, np.int64(place), partner, total
+    if value > second:
+        return best, value, partner, np.int64(place), total
+    return best, second, partner, other, total
 
 
 @leaf
@@ -229,7 +238,7 @@ def likely(line, survey):
 
 @kernel
 def describe(first, last, pieces, facts, translations, work, numbers, cells, found):
-    """What is known of each candidate, in the first len(OBSERVED) columns of `found`, float32 (candidates, columns).
+    """What is known of each candidate, in the first len(OBSERVED) rows of `found`, float32 (rows, candidates).
 
     `translations` holds what the workspace `work` held before it held posteriors.
     """
@@ -241,80 +250,92 @@ def describe(first, last, pieces, facts, translations, work, numbers, cells, fou
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        for k in range(I * J):
-            mean[k] = np.float32(0.5) * (work.forward[cell + k] + work.reverse[cell + k])
-        look_over(mean, I, J, survey)
+        width = J + 2 * BORDER
+        wipe(mean, I, J)
         for k in range(I + J):
             top[k] = FLOOR
         for i in range(I):
+            begin, inside = cell + i * J, (i + BORDER) * width + BORDER
+            best = FLOOR
             for j in range(J):
-                top[i] = max(top[i], translations.reverse[cell + i * J + j])
-                top[I + j] = max(top[I + j], translations.forward[cell + i * J + j])
+                mean[inside + j] = np.float32(0.5) * (work.forward[begin + j] + work.reverse[begin + j])
+            for j in range(J):
+                best = max(best, translations.reverse[begin + j])
+                top[I + j] = max(top[I + j], translations.forward[begin + j])
+            top[i] = best
+        look_over(mean, I, J, survey)
         for k in range(I + J):
             log_top[k] = np.log(top[k])
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
-            here = mean[i * J + j]
-            row = found[k]
+            i, begin = row_of(cells[k], i, begin, J)
+            j = cells[k] - begin
+            inside = (i + BORDER) * width + j + BORDER
+            here = mean[inside]
             source, target = source_ids[line[SOURCE] + i], target_ids[line[TARGET] + j]
-            row[0] = work.forward[cells[k]]
-            row[1] = work.reverse[cells[k]]
-            row[2] = here
-            row[3] = np.log(max(translations.forward[cells[k]], FLOOR))
-            row[4] = np.log(max(translations.reverse[cells[k]], FLOOR))
-            row[5] = row[3] - log_top[I + j]
-            row[6] = row[4] - log_top[i]
+            found[0, k] = work.forward[cells[k]]
+            found[1, k] = work.reverse[cells[k]]
+            found[2, k] = here
+            found[3, k] = np.log(max(translations.forward[cells[k]], FLOOR))
+            found[4, k] = np.log(max(translations.reverse[cells[k]], FLOOR))
+            found[5, k] = found[3, k] - log_top[I + j]
+            found[6, k] = found[4, k] - log_top[i]
             in_row, at_row = rival(i, j, survey)
             in_column, at_column = rival(I + j, i, survey)
-            row[7] = here - in_row
-            row[8] = here - in_column
-            row[9] = survey.sums[i] - here
-            row[10] = survey.sums[I + j] - here
-            around(mean, i, j, I, J, row[11:23])
-            row[23] = offset(j, at_row)
-            row[24] = offset(i, at_column)
-            row[25] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
-            row[26] = offset(j, likely(i + 1, survey)) if i + 1 < I else NONE
-            row[27] = offset(i, likely(I + j - 1, survey)) if j > 0 else NONE
-            row[28] = offset(i, likely(I + j + 1, survey)) if j + 1 < J else NONE
-            row[29] = np.float32(i / I - j / J)
-            row[30] = I
-            row[31] = J
-            row[32] = facts.source[source, COUNT]
-            row[33] = facts.target[target, COUNT]
-            row[34] = facts.source[source, LENGTH]
-            row[35] = facts.target[target, LENGTH]
-            row[36] = facts.source[source, KIND]
-            row[37] = facts.target[target, KIND]
-            row[38] = np.float32(facts.twin[source] == target)
+            found[7, k] = here - in_row
+            found[8, k] = here - in_column
+            found[9, k] = survey.sums[i] - here
+            found[10, k] = survey.sums[I + j] - here
+            around(mean, inside, width, found, 11, k)
+            found[23, k] = offset(j, at_row)
+            found[24, k] = offset(i, at_column)
+            found[25, k] = offset(j, likely(i - 1, survey)) if i > 0 else NONE
+            found[26, k] = offset(j, likely(i + 1, survey)) if i + 1 < I else NONE
+            found[27, k] = offset(i, likely(I + j - 1, survey)) if j > 0 else NONE
+            found[28, k] = offset(i, likely(I + j + 1, survey)) if j + 1 < J else NONE
+            found[29, k] = np.float32(i / I - j / J)
+            found[30, k] = I
+            found[31, k] = J
+            found[32, k] = facts.source[source, COUNT]
+            found[33, k] = facts.target[target, COUNT]
+            found[34, k] = facts.source[source, LENGTH]
+            found[35, k] = facts.target[target, LENGTH]
+            found[36, k] = facts.source[source, KIND]
+            found[37, k] = facts.target[target, KIND]
+            found[38, k] = np.float32(facts.twin[source] == target)
         done += numbers[piece - first]
 
 
 @kernel
-def describe_beliefs(first, last, lines, numbers, cells, belief, begin, found):
-    """What the first stage believes of each candidate and of those around it: BELIEFS from column `begin` of `found`."""
+def describe_beliefs(first, last, lines, numbers, cells, belief, waiting, place, found):
+    """What the first stage believes of and around `waiting` candidates: BELIEFS from row `place` of `found`."""
     values, survey = room(first, last, lines)
     done = 0
     for piece in range(first, last):
         I, J, cell = lines[piece, LENGTH_I], lines[piece, LENGTH_J], lines[piece, CELL]
-        for k in range(I * J):
-            values[k] = np.float32(0.0)
+        width = J + 2 * BORDER
+        wipe(values, I, J)
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
-            values[cells[k] - cell] = belief[k]
+            i, begin = row_of(cells[k], i, begin, J)
+            values[(i + BORDER) * width + cells[k] - begin + BORDER] = belief[k]
         look_over(values, I, J, survey)
+        i, begin = 0, cell
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
-            row = found[k, begin:]
+            if not waiting[k]:
+                continue
+            i, begin = row_of(cells[k], i, begin, J)
+            j = cells[k] - begin
             in_row, at_row = rival(i, j, survey)
             in_column, at_column = rival(I + j, i, survey)
-            row[0] = belief[k]
-            row[1] = belief[k] - in_row
-            row[2] = belief[k] - in_column
-            row[3] = survey.sums[i] - belief[k]
-            row[4] = survey.sums[I + j] - belief[k]
-            around(values, i, j, I, J, row[5:17])
-            row[17] = offset(j, at_row)
-            row[18] = offset(i, at_column)
+            found[place, k] = belief[k]
+            found[place + 1, k] = belief[k] - in_row
+            found[place + 2, k] = belief[k] - in_column
+            found[place + 3, k] = survey.sums[i] - belief[k]
+            found[place + 4, k] = survey.sums[I + j] - belief[k]
+            around(values, (i + BORDER) * width + j + BORDER, width, found, place + 5, k)
+            found[place + 17, k] = offset(j, at_row)
+            found[place + 18, k] = offset(i, at_column)
         done += numbers[piece - first]
 
 

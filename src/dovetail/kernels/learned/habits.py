@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.learned.features import row_of
 from dovetail.kernels.learned.records import HABITS_OF_WORDS
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
 
@@ -15,54 +16,55 @@ OUTSIDE = np.float32(-1.0)  # of a neighbour that is none
 
 @kernel
 def recall_words(first, last, pieces, source_habits, target_habits, numbers, cells, begin, found):
-    """Habits of both words of each candidate and of their neighbours, from column `begin` of `found`."""
+    """Habits of both words of each candidate and of their neighbours, from row `begin` of `found`."""
     lines, source_ids, target_ids = pieces
     done = 0
     for piece in range(first, last):
         line = lines[piece]
-        I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
+        I, J = line[LENGTH_I], line[LENGTH_J]
+        i, start = 0, line[CELL]
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
-            row = found[k, begin:]
-            own(source_habits, source_ids[line[SOURCE] + i], row)
-            own(target_habits, target_ids[line[TARGET] + j], row[HABITS:])
-            beside(source_habits, source_ids, line[SOURCE], i, I, row[2 * HABITS :])
-            beside(target_habits, target_ids, line[TARGET], j, J, row[2 * HABITS + 2 :])
+            i, start = row_of(cells[k], i, start, J)
+            j = cells[k] - start
+            own(source_habits, source_ids[line[SOURCE] + i], begin, k, found)
+            own(target_habits, target_ids[line[TARGET] + j], begin + HABITS, k, found)
+            beside(source_habits, source_ids, line[SOURCE], i, I, begin + 2 * HABITS, k, found)
+            beside(target_habits, target_ids, line[TARGET], j, J, begin + 2 * HABITS + 2, k, found)
         done += numbers[piece - first]
 
 
 @leaf
-def own(habits, word, out):
+def own(habits, word, begin, k, found):
     for habit in range(HABITS):
-        out[habit] = habits[word, habit]
+        found[begin + habit, k] = habits[word, habit]
 
 
 @leaf
-def beside(habits, ids, begin, position, length, out):
+def beside(habits, ids, start, position, length, begin, k, found):
     """How many links the word before has, usually, and the word behind."""
-    out[0] = habits[ids[begin + position - 1], LINKS] if position > 0 else OUTSIDE
-    out[1] = habits[ids[begin + position + 1], LINKS] if position + 1 < length else OUTSIDE
+    found[begin, k] = habits[ids[start + position - 1], LINKS] if position > 0 else OUTSIDE
+    found[begin + 1, k] = habits[ids[start + position + 1], LINKS] if position + 1 < length else OUTSIDE
 
 
 @kernel
 def recall_pairs(first, last, pieces, habits, numbers, cells, begin, found):
-    """How each candidate's pair of words fared in gold pairs, in columns `begin` and the next of `found`; 0 if never met."""
+    """How each candidate's pair of words fared in gold pairs, in rows `begin` and the next of `found`; 0 if never met."""
     lines, source_ids, target_ids = pieces
     done = 0
     for piece in range(first, last):
         line = lines[piece]
-        J, cell = line[LENGTH_J], line[CELL]
+        i, start = 0, line[CELL]
         for k in range(done, done + numbers[piece - first]):
-            i, j = (cells[k] - cell) // J, (cells[k] - cell) % J
+            i, start = row_of(cells[k], i, start, line[LENGTH_J])
             row = habits.row[source_ids[line[SOURCE] + i]]
-            column = habits.column[target_ids[line[TARGET] + j]]
-            found[k, begin] = np.float32(0.0)
-            found[k, begin + 1] = np.float32(0.0)
+            column = habits.column[target_ids[line[TARGET] + cells[k] - start]]
+            found[begin, k] = np.float32(0.0)
+            found[begin + 1, k] = np.float32(0.0)
             if row >= 0 and column >= 0:
                 at = place(habits.columns, habits.offsets[row], habits.offsets[row + 1], column)
                 if at >= 0:
-                    found[k, begin] = habits.values[at, 0]
-                    found[k, begin + 1] = habits.values[at, 1]
+                    found[begin, k] = habits.values[at, 0]
+                    found[begin + 1, k] = habits.values[at, 1]
         done += numbers[piece - first]
 
 

@@ -49,6 +49,34 @@ class Trees(NamedTuple):
     leaf: np.ndarray  # float32 (trees, LEAVES)
 
 
+class Stages(NamedTuple):
+    """Both stages of trees; a second of no trees is none.  `facts` is how many of a candidate they are told."""
+
+    first: Trees
+    second: Trees
+    facts: int
+
+
+class Limits(NamedTuple):
+    """Log-odds, float32, at which trees are asked no more."""
+
+    hopeless: np.float32  # below this a cell is given up,
+    given_up: np.float32  # and gets this
+    doubt: np.float32  # from here on the first stage's word is final
+
+
+class Desk(NamedTuple):
+    """Room for what is known of some candidates, a column each, and for what is worked out of it."""
+
+    told: np.ndarray  # float32 (facts, columns); columns are a multiple of eight
+    known: np.ndarray  # float32 (facts, columns): of those that more trees are asked about
+    total: np.ndarray  # float32 (columns,)
+    place: np.ndarray  # int64 (columns,): which candidate a column of `known` is
+    kept: np.ndarray  # int64 (columns,)
+    waiting: np.ndarray  # bool (columns,)
+    belief: np.ndarray  # float32 (columns,)
+
+
 DEPTH = 4
 INNER, LEAVES = 2**DEPTH - 1, 2**DEPTH
 
