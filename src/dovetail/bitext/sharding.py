@@ -231,6 +231,8 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
         begins = cumulative(np.array([part.stop - part.start for part in parts]))
         starts = np.stack([own[first : last + 1] - own[first] for own in row_starts]) + begins[:-1, None]
         partners = np.concatenate([own[part] for own, part in zip(targets, parts, strict=True)])
+        for own, part in zip(targets, parts, strict=True):
+            release(own[part])
         found = np.empty(len(partners), np.int32)
         rows = kernels.unite(starts, partners, n_targets, found)
         for own, part, (begin, end) in zip(ranks, parts, pairwise(begins), strict=True):
@@ -252,6 +254,7 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     for name, starts, own in zip(names, row_starts, ranks, strict=True):
         places = np.repeat(row_start[:-1].astype(width), np.diff(starts))
         places += own
+        release(own)
         store.put(places_of(name), {"places": places})
     return Slots(row_start, target, n_targets)
 

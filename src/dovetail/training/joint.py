@@ -57,7 +57,9 @@ def train(task: Task) -> JointHMM:
         return _learn(task, iterations, leave_one_out)
     model = _learn(replace(task, corpus=OneShard(part)), learning, leave_one_out)
     if task.corpus.only is None:
-        model = replace(model, lexicon=model.lexicon.compact().weighed(task.corpus.slots, pool))
+        model = replace(model, lexicon=model.lexicon.compact())
+        part = None  # what the sample's slots held goes before those of the text are laid out
+        model = replace(model, lexicon=model.lexicon.weighed(task.corpus.slots, pool))
     else:
         model = replace(model, lexicon=model.lexicon.moved(task.corpus.slots, whole > 0, pool))
     # One iteration is for the words that the sample did not have; jumps and fertilities it taught well enough.
