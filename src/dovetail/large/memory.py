@@ -30,7 +30,7 @@ ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned a
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
 SEEN = 20  # for each slot of the model of another view, which stays while words are learned
-TOKEN = 24  # of a text that is in memory: its numbers, and where pieces lie
+TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
 
 
 class Needs(NamedTuple):
