@@ -12,15 +12,11 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels._numba import fetch
 from dovetail.kernels.lexicon.counted import BACKOFF, FIRST_LEVEL, SCALE, SHARE, WIDTH
 from dovetail.kernels.lexicon.search import place_of
 from dovetail.kernels.lexicon.spelling import mark_places, spelling_bin, unmark_places
 from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
-# How many words, and rows of cells, before they are wanted they are fetched into the cache: chosen by trial.
-WORDS_AHEAD, ROWS_AHEAD = 6, 4
-CACHED = np.uint64(16)  # cells of a line of the cache
 SPREAD = 4  # a row longer than this many times the words that ask for it is searched, not spread out
 
 
@@ -90,10 +86,6 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
             clear(words.source_places[e, level], known, words.target_places[:, level], partners[:n], found)
         for row in range(k, end):
             cell, token = cells[row], tokens[row]
-            ahead = np.uint64(cells[min(row + ROWS_AHEAD, len(order) - 1)])
-            for line_of_cache in (ahead, ahead + CACHED):  # as many as most rows take
-                fetch(forward, line_of_cache)
-                fetch(reverse, line_of_cache)
             for j in range(widths[row]):
                 f = target_ids[token + j]
                 forward[cell + j] = scores[f, 0]
@@ -134,12 +126,7 @@ def score(e, partners, words, found, letters, places, prior, scores):
     own = words.sources[e]
     begin, end = source.offsets[e], source.offsets[e + 1]
     mark_places(source.codes, begin, end, places)
-    for n in range(len(partners)):
-        ahead = np.uint64(partners[min(n + WORDS_AHEAD, len(partners) - 1)])
-        fetch(words.targets, ahead * np.uint64(words.targets.shape[1]))
-        fetch(words.target_places, ahead * np.uint64(words.target_places.shape[1]))
-        fetch(target.offsets, ahead)
-        f = partners[n]
+    for f in partners:
         other, found_at = words.targets[f], words.target_places[f]
         forward = reverse = found[found_at[0]] + prior[spelling_bin(source, e, target, f, places)]
         for level in range(1, len(found_at)):

@@ -19,8 +19,6 @@ from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 CROWDED = 8  # live cells per word above which rows are faster than lists
-LANES = 4  # live cells that are worked on together: each word's list is filled up with cells that count nothing
-NOWHERE = 0  # the place of positions that are forgotten
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
 
@@ -77,8 +75,6 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
 
     Positions up to `negligible` are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
     log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
-
-    Loops are as long as the lists, which nobody can guess; so live cells come by the LANES, and nothing else is a branch.
     """
     T, S, begin, state, emission, nulls = sentence
     words, first_word, weights, exits, first, last, bins = chances
@@ -94,58 +90,56 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     middle = len(bins) // 2
     mass = one  # probability that no word has been linked yet
     for s in range(S):
-        where[s] = NOWHERE
-    past_beta[NOWHERE] = zero
-    low = NOWHERE + 1  # the last word's list
-    high = low
+        where[s] = -1
+    low = 0  # the last word's list
+    high = 0
     for t in range(T):
         past_begin[t] = high
         total = p0 * nulls[t]
         skip = total
-        for m in range(begin[t], begin[t + 1], LANES):
-            s0, s1, s2, s3 = state[m], state[m + 1], state[m + 2], state[m + 3]
-            v0, v1, v2, v3 = mass * first[s0], mass * first[s1], mass * first[s2], mass * first[s3]
+        for m in range(begin[t], begin[t + 1]):
+            s = state[m]
+            value = mass * first[s]
             for a in range(low, high):
-                own = weights[past_word[a]]
-                at = middle - past_state[a]
-                before = past_position[a] * exits[past_state[a]]
-                v0 += before * own[bins[at + s0]]
-                v1 += before * own[bins[at + s1]]
-                v2 += before * own[bins[at + s2]]
-                v3 += before * own[bins[at + s3]]
-            v0 *= p1 * emission[m]
-            v1 *= p1 * emission[m + 1]
-            v2 *= p1 * emission[m + 2]
-            v3 *= p1 * emission[m + 3]
-            alpha[m], alpha[m + 1], alpha[m + 2], alpha[m + 3] = v0, v1, v2, v3
-            total = total + v0 + v1 + v2 + v3
+                jump = weights[past_word[a], bins[middle + s - past_state[a]]]
+                value += past_beta[a] * jump  # position times exit, see below
+            value *= p1 * emission[m]
+            alpha[m] = value
+            total += value
         scale = one / total
         skip *= scale
         top = high
-        for a in range(low, high):  # written always, kept if not negligible
+        for a in range(low, high):
             value = skip * past_position[a]
-            kept = value > negligible
-            s = past_state[a]
-            past_state[top] = s
-            past_word[top] = past_word[a]
-            past_position[top] = value
-            where[s] = past_next[a] = top if kept else NOWHERE
-            top += kept
+            if value > negligible:
+                past_next[a] = top
+                past_state[top] = past_state[a]
+                past_word[top] = past_word[a]
+                past_position[top] = value
+                where[past_state[a]] = top
+                top += 1
+            else:
+                past_next[a] = -1
         for m in range(begin[t], begin[t + 1]):
             s = state[m]
             value = alpha[m] * scale
             alpha[m] = value
             emission[m] *= p1 * scale  # all that the way back needs
-            known = where[s] >= high
-            here = where[s] if known else top
-            kept = value > negligible
-            past_state[here] = s
-            past_word[here] = words[first_word + s]
-            there = past_position[here]
-            past_position[here] = there + value if known else value
-            where[s] = place[m] = here if known | kept else NOWHERE
-            top += kept & (not known)
+            if where[s] >= high:
+                past_position[where[s]] += value
+                place[m] = where[s]
+            elif value > negligible:
+                past_state[top] = s
+                past_word[top] = words[first_word + s]
+                past_position[top] = value
+                where[s] = top
+                place[m] = top
+                top += 1
+            else:
+                place[m] = -1
         low, high = high, top
+        for a in range(low, high):
+            past_beta[a] = past_position[a] * exits[past_state[a]]  # until the way back: what jumps are multiplied by
         nulls[t] = skip
         mass *= skip
         if mass < np.float32(1e-30):
@@ -177,6 +171,10 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
         linked = zero
         before_mass = start_mass[t - 1] if t > 0 else one
         for m in range(begin[t], begin[t + 1]):
+            if place[m] < 0:
+                weight[m] = zero
+                emission[m] = zero
+                continue
             beta = past_beta[place[m]]
             weight[m] = emission[m] * beta
             emission[m] = alpha[m] * beta
@@ -189,17 +187,19 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
                 s = past_state[a]
                 share = past_position[a] * exits[s]
                 beta = zero
-                for lane in range(begin[t], begin[t + 1], LANES):
-                    for m in range(lane, lane + LANES):
-                        b = bins[middle + state[m] - s]
-                        value = weights[past_word[a], b] * weight[m]
-                        beta += value
-                        if counting:
-                            moves[s, b] += share * value
+                for m in range(begin[t], begin[t + 1]):
+                    to = state[m]
+                    b = bins[middle + to - s]
+                    value = weights[past_word[a], b] * weight[m]
+                    beta += value
+                    if counting:
+                        moves[s, b] += share * value
                 beta *= exits[s]
                 if counting:
                     leaving[s] += past_position[a] * beta
-                past_beta[a] = beta + skip * past_beta[past_next[a]]
+                if past_next[a] >= 0:
+                    beta += skip * past_beta[past_next[a]]
+                past_beta[a] = beta
     return log_likelihood
 
 
@@ -221,8 +221,7 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
         crowded |= n > CROWDED * min(line[LENGTH_I], line[LENGTH_J])
     space = 3 * longest * longest + 2 * area if crowded else 0
     of_tokens, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
-    most += LANES * longest  # as far as lists may be filled up
-    of_past, past_values = np.empty((3, area + 2), np.int64), np.empty((2, area + 2), np.float32)
+    of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
     of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
     room = BothWays(of_tokens, places, of_past, past_values, of_cells, cell_values, np.empty(space, np.float32))
     lists = start, live.column
@@ -247,7 +246,7 @@ def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jum
         of_tokens[8],
     )
     past = Past(places[0], of_past[0], of_past[1], past_values[0], past_values[1], of_past[2], places[1])
-    begin, at, state, emission = places[2], of_cells[0], of_cells[1], cell_values[0]
+    begin, order, state, in_order = places[2], of_cells[0], of_cells[1], cell_values[0]
     of_chain = Room(cell_values[1], of_cells[2], cell_values[2], start_mass, past)
     low = start[row]
     high = start[row + line[LENGTH_I]]
@@ -256,17 +255,24 @@ def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jum
         if direction == 0:
             S, T, token = line[LENGTH_I], line[LENGTH_J], line[ROW]
             words, first_word, own, tokens = source_ids, line[SOURCE], jumps.forward, counts.rows
+            emission = in_order[:n]
             of_null = work.null_forward[line[COLUMN] : line[COLUMN] + T]
             for t in range(T):
                 of_null[t] = nulls.forward[target_ids[line[TARGET] + t]]
-            fill_columns(row, S, T, start, column, forward, begin, at, places[1], state, emission)
+            by_column(row, S, T, start, column, begin, order, state)
+            for m in range(n):
+                in_order[m] = forward[low + order[m]]
         else:
             S, T, token = line[LENGTH_J], line[LENGTH_I], line[COLUMN]
             words, first_word, own, tokens = target_ids, line[TARGET], jumps.reverse, counts.columns
+            emission = reverse[low:high]
             of_null = work.null_reverse[line[ROW] : line[ROW] + T]
             for t in range(T):
                 of_null[t] = nulls.reverse[source_ids[line[SOURCE] + t]]
-            fill_rows(row, T, start, column, reverse, begin, at, state, emission)
+            for t in range(T + 1):
+                begin[t] = start[row + t] - low
+            for k in range(n):
+                state[k] = column[low + k]
         moves = tokens.by_bin[token : token + S] if counting else tokens.by_bin
         exit_chances(words, first_word, S, own, jumps.bins, exits)
         start_exit = end_chances(S, jumps.ends[direction, 0], False, first_link)
@@ -282,61 +288,13 @@ def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jum
             log_likelihood[direction] = chain(
                 sentence, chances, jumps.null, jumps.negligible, of_chain, expected, counting
             )
-        posteriors = forward if direction == 0 else reverse
-        for k in range(n):
-            posteriors[low + k] = emission[at[k]]
+        if direction == 0:
+            for m in range(n):
+                forward[low + order[m]] = in_order[m]
         if counting:
             for s in range(S):
                 tokens.exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
             count_ends(first_moves[:S], final, last_link, start_exit, end_exit, counts.ends[direction])
-
-
-@leaf
-def fill_columns(row, I, J, start, column, values, begin, at, next_place, state, emission):
-    """The live cells of a piece by column, each list filled up to LANES: cell k of the piece gets the place at[k].
-
-    `state` are rows, `emission` the cells' `values`.
-    """
-    low = start[row]
-    begin[: J + 1] = 0
-    for k in range(low, start[row + I]):
-        begin[column[k] + 1] += 1
-    for j in range(J):
-        next_place[j] = begin[j]
-        begin[j + 1] = begin[j] + filled_up(begin[j + 1])
-    for m in range(begin[J]):
-        state[m] = 0
-        emission[m] = np.float32(0.0)
-    for i in range(I):
-        for k in range(start[row + i], start[row + i + 1]):
-            place = next_place[column[k]]
-            next_place[column[k]] = place + 1
-            at[k - low] = place
-            state[place] = i
-            emission[place] = values[k]
-
-
-@leaf
-def fill_rows(row, I, start, column, values, begin, at, state, emission):
-    """The same by row; `state` are columns."""
-    low = start[row]
-    begin[0] = 0
-    for i in range(I):
-        begin[i + 1] = begin[i] + filled_up(start[row + i + 1] - start[row + i])
-    for m in range(begin[I]):
-        state[m] = 0
-        emission[m] = np.float32(0.0)
-    for i in range(I):
-        shift = begin[i] - start[row + i]
-        for k in range(start[row + i], start[row + i + 1]):
-            at[k - low] = k + shift
-            state[k + shift] = column[k]
-            emission[k + shift] = values[k]
-
-
-@leaf
-def filled_up(number):
-    return (number + LANES - 1) // LANES * LANES
 
 
 @leaf

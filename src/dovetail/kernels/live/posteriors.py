@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.live.cells import enough_in_columns, keep_live, live_in_row
-from dovetail.kernels.live.chain import LANES, both_ways
+from dovetail.kernels.live.chain import both_ways
 from dovetail.kernels.live.records import Beliefs, BothWays, Values
 from dovetail.kernels.live.settle import MessageRoom, talk
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
@@ -29,9 +29,8 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     longest, area = largest(first, last, lines)
     K = fertility[0].shape[1]
     of_tokens, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
-    most = area + LANES * longest
-    of_past, past_values = np.empty((3, area + 2), np.int64), np.empty((2, area + 2), np.float32)
-    of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
+    of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
+    of_cells, cell_values = np.empty((3, area), np.int64), np.empty((3, area), np.float32)
     space = np.empty(3 * longest * longest + 2 * area, np.float32)
     room = BothWays(of_tokens, places, of_past, past_values, of_cells, cell_values, space)
     message_values = np.empty((2, area), np.float32)

@@ -80,16 +80,13 @@ class Beliefs(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """One direction of one sentence: T words in turn pick one of S states; word t's live cells are begin[t]:begin[t + 1].
-
-    Each list is filled up to a multiple of LANES with cells of emission 0, of whatever state.
-    """
+    """One direction of one sentence: T words in turn pick one of S states; word t's live cells are begin[t]:begin[t + 1]."""
 
     T: int
     S: int
     begin: np.ndarray  # int64 (T + 1,) or more
-    state: np.ndarray  # int64 (live cells and what fills lists up,)
-    emission: np.ndarray  # float32 (same): overwritten by posteriors
+    state: np.ndarray  # int64 (live cells,)
+    emission: np.ndarray  # float32 (live cells,): overwritten by posteriors
     nulls: np.ndarray  # float32 (T,): likewise
 
 
@@ -115,15 +112,15 @@ class Expected(NamedTuple):
 
 
 class Past(NamedTuple):
-    """Word after word, the positions that are possible after it, in lists one behind the other; place 0 is NOWHERE."""
+    """Word after word, the positions that are possible after it."""
 
     begin: np.ndarray  # int64 (T + 1,): where each word's begin
     state: np.ndarray  # int64
     word: np.ndarray  # int64
     position: np.ndarray  # float32: probability
     beta: np.ndarray  # float32
-    next: np.ndarray  # int64: where the same state stands on the next word's list
-    where: np.ndarray  # int64 (S,): where each state stands on the last list, or before
+    next: np.ndarray  # int64: where the same state stands on the next word's list, -1: nowhere
+    where: np.ndarray  # int64 (S,): where each state stands on the last list
 
 
 class Room(NamedTuple):
@@ -141,8 +138,8 @@ class BothWays(NamedTuple):
 
     of_tokens: np.ndarray  # float32 (9, longest side)
     places: np.ndarray  # int64 (3, longest side + 1)
-    of_past: np.ndarray  # int64 (3, cells + 2): NOWHERE in front, room to write one too many
-    past_values: np.ndarray  # float32 (2, cells + 2)
-    of_cells: np.ndarray  # int64 (3, live cells and what fills lists up)
-    cell_values: np.ndarray  # float32 (3, same)
+    of_past: np.ndarray  # int64 (3, cells)
+    past_values: np.ndarray  # float32 (2, cells)
+    of_cells: np.ndarray  # int64 (3, live cells)
+    cell_values: np.ndarray  # float32 (3, live cells)
     space: np.ndarray  # float32: what `rows` needs, if some piece is crowded

@@ -40,7 +40,7 @@ def rows(sentence, chances, null, space, start_mass, beta, weight, expected, cou
         for s in range(S):
             cells[t, s] = np.float32(0.0)
         for m in range(begin[t], begin[t + 1]):
-            cells[t, state[m]] += emission[m]  # nothing, for cells that fill lists up
+            cells[t, state[m]] = emission[m]
     moving, room = Transitions(table, transposed, first[:S], last[:S]), Room(position, start_mass, beta, weight)
     expected_moves = Moves(pairs, leaving[:S], first_moves[:S])
     log_likelihood = forward_backward(cells, nulls, null, moving, room, expected_moves, counting)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
+from dovetail.kernels.lexicon import lookup
 from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.kernels.lexicon.stems import LEVELS
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
@@ -34,9 +35,6 @@ from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.models.live import Live
 from dovetail.options import Options, option
 from dovetail.pool import Pool
-
-if TYPE_CHECKING:  # brings numba, for which a start should not wait
-    from dovetail.kernels.lexicon import lookup
 
 
 @dataclass(frozen=True)
@@ -214,16 +212,12 @@ class CountedLexicon(Lexicon):
         if self.known is None:
             super().gather(block, work, pool)
             return
-        from dovetail.kernels.lexicon import lookup
-
         rows, (known, *others) = [(order,) for order in block.word_tasks], self._looking_up
         pool.map(lookup.gather, rows, block.row_piece, block.pieces, known, *others, work)
 
     @cached_property
     def _looking_up(self) -> tuple[Any, ...]:
         """What the kernel that looks cells up is told."""
-        from dovetail.kernels.lexicon import lookup
-
         assert self.words is not None
         places = []
         for side, numbers in enumerate((self.words.source, self.words.target)):
@@ -239,8 +233,6 @@ class CountedLexicon(Lexicon):
     @cached_property
     def _all_rows(self) -> lookup.Known:
         """Of a compact lexicon: its rows, and those of all stem levels, in one table, a row for unseen ones behind each."""
-        from dovetail.kernels.lexicon import lookup
-
         starts = [np.zeros(1, np.int64)]
         partners: list[np.ndarray] = []
         counts: list[np.ndarray] = []
