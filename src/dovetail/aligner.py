@@ -218,9 +218,7 @@ class Aligner:
             model = compact.with_lexicon(lexicon).for_words(words) if ready else compact
             worker = self if self.engine.local else self._sent()
             align_part = partial(worker._align_part, model, words, ready)
-            starts = range(0, len(bitext), CHUNK_PAIRS)
-            parts = [bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts]
-            found = []
+            parts, found = _parts(bitext), []
             # A single part has all threads to itself.
             for alignments, pieces in self.engine.map(align_part, parts) if len(parts) > 1 else map(align_part, parts):
                 monitor.worked(pieces)
@@ -503,8 +501,7 @@ class Aligner:
 
     def _seen(self, bitext: Bitext) -> list[Cells]:
         """What the models of the other views say; part by part, so that never a whole text is laid out beside its words'."""
-        starts = range(0, max(len(bitext), 1), CHUNK_PAIRS)
-        parts = [bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts]
+        parts = _parts(bitext) or [bitext]
         return [
             Cells.concatenate([self._seen_part(other, cuts, part) for part in parts])
             for other, cuts in self._views.values()
@@ -566,8 +563,7 @@ class Aligner:
         words = self._words(text)
         numbers = words.source, words.target
         found = ExpectedLinks.zeros(*map(len, numbers))
-        for first in range(0, len(text), CHUNK_PAIRS):
-            part = text.part(first, min(first + CHUNK_PAIRS, len(text)))
+        for part in _parts(text):
             shard = self._lay_out(part)
             model = moved(self._compacted(), shard.slots, words, self.engine.pool)
             found.add(self._decodable(model, part, shard), shard, self.engine.pool)
@@ -600,6 +596,12 @@ class Aligner:
 def _aligned(aligner: Aligner, made: Callable[[], Bitext]) -> tuple[Bitext, Alignments]:
     part = made()
     return part, aligner.align(part)
+
+
+def _parts(bitext: Bitext) -> list[Bitext]:
+    """A text as it is laid out; none of an empty one."""
+    starts = range(0, len(bitext), CHUNK_PAIRS)
+    return [bitext.part(first, min(first + CHUNK_PAIRS, len(bitext))) for first in starts]
 
 
 def _choice(recipe: Recipe) -> Choice:
