@@ -295,14 +295,14 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     expected = whole.with_counts(counts, nulls)
-    support = expected.scoring.support.copy()
+    support = expected.scoring(POOL).support.copy()
     few = whole.restricted(used).with_counts(counts[used], nulls)
     again = few.widened(whole, used)
     assert again.counts == pytest.approx(counts)
     for side in range(2):
         assert again.totals[side] == pytest.approx(expected.totals[side])
-    assert again.scoring.support == pytest.approx(support)
-    assert few.scoring.support == pytest.approx(support[used])
+    assert again.scoring(POOL).support == pytest.approx(support)
+    assert few.scoring(POOL).support == pytest.approx(support[used])
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))[used]
     assert (np.repeat(np.arange(few.slots.n_sources), np.diff(few.slots.row_start)) == owner).all()
 
@@ -325,10 +325,10 @@ def test_probabilities_are_those_of_a_cell_that_takes_nothing_out():
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     lexicon = whole.with_counts(random.uniform(0, 2, len(shard.slots)), nulls)
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
-    words, weights, nothing = lexicon.tables, lexicon.scoring.weights, np.float32(0.0)
+    words, weights, nothing = lexicon.tables, lexicon.scoring(POOL).weights, np.float32(0.0)
     assert len(weights) == 3
     for slot, (e, f) in enumerate(zip(owner, shard.slots.target, strict=True)):
-        source, target, support = words.sources[e], words.targets[f], lexicon.scoring.support[slot]
+        source, target, support = words.sources[e], words.targets[f], lexicon.scoring(POOL).support[slot]
         expected = [
             without(nothing, support, source, target, weights),
             without(nothing, support, target, source, weights),
@@ -352,7 +352,7 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
         return {
             (int(e), int(f)): (count, support[0], *support[2:])
             for e, f, count, support in zip(
-                owner, lexicon.slots.target, lexicon.counts, lexicon.scoring.support, strict=True
+                owner, lexicon.slots.target, lexicon.counts, lexicon.scoring(POOL).support, strict=True
             )
             if count > 0
         }

@@ -160,27 +160,29 @@ def link_lines(alignments: Alignments, probabilities: bool = False) -> Iterator[
 
 
 def _lines_of_chunk(chunk: Alignments, probabilities: bool) -> str:
-    """Each link is a row of a byte matrix, `i-j:p` and a blank or a line end; zero bytes are dropped in the
-    end.
+    """Each link is a record of bytes, `i-j:p` and a blank or a line end; zero bytes are dropped in the end.
 
-    A pair without links has a row as well, with the line end alone.
+    A pair without links has a record as well, with the line end alone.
     """
     counts = np.diff(chunk.offsets)
-    rows = np.maximum(counts, 1)
-    last = np.cumsum(rows) - 1
+    last = np.cumsum(np.maximum(counts, 1)) - 1
     of_link = np.ones(len(last) and last[-1] + 1, bool)
     of_link[last[counts == 0]] = False
 
-    columns: list[np.ndarray | str] = [numerals(chunk.source), "-", numerals(chunk.target)]
+    columns = {"i": _numerals(chunk.source), "-": _byte("-"), "j": _numerals(chunk.target)}
     if probabilities:
-        columns += [":", _decimals(chunk.probability)]
-    links = beside(columns, len(chunk.source))
-    width = links.shape[1]
-    text = np.zeros((len(of_link), width + 1), np.uint8)
-    text[of_link, :width] = links
-    text[:, width] = ord(" ")
-    text[last, width] = ord("\n")
-    return without_zeros(text)
+        columns |= {":": _byte(":"), "p": _decimals(chunk.probability)}
+    text = np.zeros(len(of_link), [*((name, column.dtype) for name, column in columns.items()), ("end", np.uint8)])
+    links = slice(None) if of_link.all() else of_link
+    for name, column in columns.items():
+        text[name][links] = column
+    text["end"] = ord(" ")
+    text["end"][last] = ord("\n")
+    return text.tobytes().translate(None, b"\0").decode("ascii")
+
+
+def _byte(character: str) -> np.ndarray:
+    return np.array(ord(character), np.uint8)
 
 
 def beside(columns: Sequence[np.ndarray | str], size: int) -> np.ndarray:
@@ -195,8 +197,7 @@ def beside(columns: Sequence[np.ndarray | str], size: int) -> np.ndarray:
 
 
 def without_zeros(text: np.ndarray) -> str:
-    flat = text.reshape(-1)
-    return flat[flat != 0].tobytes().decode("ascii")
+    return text.tobytes().translate(None, b"\0").decode("ascii")
 
 
 def numerals(values: np.ndarray, least: int = 1) -> np.ndarray:
@@ -211,10 +212,23 @@ def numerals(values: np.ndarray, least: int = 1) -> np.ndarray:
 
 
 @cache
+def _numeral_table() -> np.ndarray:
+    """Entry n holds the digits of n < 10,000, zero bytes in front."""
+    return np.frombuffer(b"".join(str(n).encode().rjust(4, b"\0") for n in range(10_000)), "V4")
+
+
+def _numerals(values: np.ndarray) -> np.ndarray:
+    """Each number's digits as one item of bytes."""
+    if values.max(initial=0) < len(_numeral_table()):
+        return _numeral_table()[values]
+    text = numerals(values)
+    return text.view(f"V{text.shape[1]}").reshape(-1)
+
+
+@cache
 def _decimal_table() -> np.ndarray:
-    """Row q holds the bytes of q / 10,000, as short as possible: 0.98, 0.5, 1."""
-    texts = [f"{q / 10_000:.4f}".rstrip("0").rstrip(".") for q in range(10_001)]
-    return np.array(texts, "S6").view(np.uint8).reshape(-1, 6)
+    """Entry q holds the bytes of q / 10,000, as short as possible: 0.98, 0.5, 1."""
+    return np.array([f"{q / 10_000:.4f}".rstrip("0").rstrip(".") for q in range(10_001)], "S6")
 
 
 def _decimals(probability: np.ndarray) -> np.ndarray:

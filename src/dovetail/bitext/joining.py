@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, Text
+from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.vocabulary import Vocabulary
 
 
@@ -41,12 +42,8 @@ def _picked(side: Side, numbers: np.ndarray) -> Side:
 
 
 def _joined(sides: Sequence[Side]) -> Side:
-    known: dict[str, int] = {}
-    ids = [
-        np.fromiter((known.setdefault(word, len(known)) for word in side.vocabulary), np.int32)[side.ids]
-        for side in sides
-    ]
-    all_ids = np.concatenate(ids)
+    known = TokenNumbers()
+    all_ids = np.concatenate([known.add(side.vocabulary.tokens)[side.ids] for side in sides])
     offsets = np.concatenate([[0], np.cumsum(np.concatenate([side.lengths for side in sides]), dtype=np.int64)])
     texts = [side.text for side in sides if side.text is not None]
     text = Chained(texts, [len(side.offsets) - 1 for side in sides]) if len(texts) == len(sides) else None

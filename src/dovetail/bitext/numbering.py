@@ -75,6 +75,15 @@ class TokenNumbers:
         kernels.find_tokens(self._types, self.known, other._types, numbers)
         return numbers
 
+    def add(self, other: TokenNumbers) -> np.ndarray:
+        """Take in the tokens of another; for each of them its number here (int32)."""
+        numbers, done = np.empty(other.known, np.int32), 0
+        while True:
+            done, self.known = kernels.add_tokens(other._types, done, other.known, self._types, self.known, numbers)
+            if done == other.known:
+                return numbers
+            self._grow()
+
     def number(self, lines: LineBuffer, first: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the tokens of the lines from `first` on, and how many each of these lines has."""
         text, ends = np.frombuffer(lines.content, np.uint8), np.frombuffer(lines.ends, np.int64)[first:]

@@ -29,6 +29,11 @@ class Vocabulary:
             self._words = self._tokens.tokens()
         return self._words
 
+    @property
+    def tokens(self) -> TokenNumbers:
+        """The words as bytes."""
+        return self._tokens if self._tokens is not None else self.derived("tokens", TokenNumbers.of)
+
     def __len__(self) -> int:
         return len(self.words) if self._tokens is None else len(self._tokens)
 
@@ -59,7 +64,6 @@ class Vocabulary:
     def numbers_in(self, other: Vocabulary, normalise: Callable[[str], str] | None = None) -> np.ndarray:
         """For each word here its number in `other`, whose words are normalised; -1 where `other` lacks it (int32)."""
         if normalise is None and self._tokens is not None:
-            known = other.derived("tokens", TokenNumbers.of) if other._tokens is None else other._tokens
-            return self._tokens.numbers_in(known)
+            return self._tokens.numbers_in(other.tokens)
         words = self.words if normalise is None else map(normalise, self.words)
         return np.fromiter(map(other.id, words), np.int32, len(self))

@@ -55,8 +55,12 @@ class Live:
         kept, numbers = np.empty(len(self), np.bool_), np.empty(block.rows, np.int64)
         pool.map(kernels.narrow, block.tasks, block.lines, self.cells, values, least, kept, numbers)
         start = np.concatenate([[0], np.cumsum(numbers)])
-        live = Live(LiveCells(start, *(known[kept] for known in self.cells[1:])))
-        return live, [Values(*(side[kept] for side in kind)) for kind in (values, *others)]
+        old = [*self.cells[1:], *values, *(side for kind in others for side in kind)]
+        new = [np.empty(start[-1], known.dtype) for known in old]
+        runs = [(*run, *both) for both in zip(old, new, strict=True) for run in block.tasks]
+        pool.map(kernels.keep, runs, block.lines, self.cells.start, kept, start)
+        cells, sides = new[: len(self.cells) - 1], new[len(self.cells) - 1 :]
+        return Live(LiveCells(start, *cells)), [Values(*both) for both in zip(sides[::2], sides[1::2], strict=True)]
 
     def fill(self, values: Values, block: Block, work: Workspace, pool: Pool) -> None:
         """Write values of live cells to the workspace, where all other cells get zero."""

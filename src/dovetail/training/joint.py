@@ -182,9 +182,9 @@ class Handover(Learner):
             if self.spelling and measured < SPELLING_CELLS:
                 measured += block.cells
                 agree(block, view, pool)
-                spelling_kernels.count_wins(
-                    block.order, block.row_piece, block.pieces, block.ranks, view.forward, bins, wins
-                )
+                rows = [(order,) for order in block.word_tasks]
+                where = block.row_piece, block.pieces, block.ranks
+                wins += sum(pool.map(spelling_kernels.count_wins, rows, *where, view.forward, bins))
             worked(block.last - block.first)
         return statistics, LiveMemory(kept, narrow=False)
 

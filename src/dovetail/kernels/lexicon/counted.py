@@ -47,17 +47,17 @@ class StemCounts(NamedTuple):
 
 
 @kernel
-def fill_support(counts, spelling, prior, support):
-    """support[slot, :2] = the pair's count, and the prior count of its spelling."""
-    for slot in range(len(counts)):
+def fill_support(first, last, row_start, counts, spelling, prior, support):
+    """support[slot, :2] = the pair's count, and the prior count of its spelling, for source words first..last - 1."""
+    for slot in range(row_start[first], row_start[last]):
         support[slot, 0] = counts[slot]
         support[slot, 1] = prior[spelling[slot]]
 
 
 @kernel
-def fill_level(group, counts, column, support):
-    """support[slot, column] = the count of the pair's stems."""
-    for slot in range(len(group)):
+def fill_level(first, last, row_start, group, counts, column, support):
+    """support[slot, column] = the count of the pair's stems, for source words first..last - 1."""
+    for slot in range(row_start[first], row_start[last]):
         support[slot, column] = counts[group[slot]]
 
 

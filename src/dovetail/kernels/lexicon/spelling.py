@@ -87,11 +87,13 @@ def compare_spellings(first, last, row_start, target, source, targets, n_codes, 
 
 
 @kernel
-def count_wins(order, row_piece, pieces, ranks, posterior, bins, wins):
-    """Add, for each spelling bin, the posteriors of its cells (wins[bin, 0]) and their number (wins[bin, 1])."""
+def count_wins(order, row_piece, pieces, ranks, posterior, bins):
+    """For each spelling bin the posteriors of its cells (wins[bin, 0]) and their number (wins[bin, 1])."""
+    wins = np.zeros((BINS, 2))
     for k in range(len(order)):
         row, cell, token, J = cells_of(order[k], row_piece, pieces, ranks.row_start)
         for j in range(J):
             slot = slot_of(row, ranks.rank, cell + j, pieces.target_ids, token + j)
             wins[bins[slot], 0] += posterior[cell + j]
             wins[bins[slot], 1] += 1.0
+    return wins

@@ -121,6 +121,19 @@ def keep_live(line, row, start, column, forward, reverse, share, enough, kept, n
 
 
 @kernel
+def keep(first, last, old, new, lines, start, kept, new_start):
+    """Those of the `old` numbers of live cells that are `kept`, for pieces first..last - 1, where the lists have them now."""
+    if first == last:
+        return
+    row, end = lines[first, ROW], lines[last - 1, ROW] + lines[last - 1, LENGTH_I]
+    used = new_start[row]
+    for k in range(start[row], start[end]):
+        if kept[k]:
+            new[used] = old[k]
+            used += 1
+
+
+@kernel
 def carry_over(old_start, old_column, old, start, column, new):
     """Give cells that were live before what is known of them: one number each in `old` and `new`."""
     for row in range(len(start) - 1):

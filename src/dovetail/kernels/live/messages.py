@@ -57,6 +57,15 @@ def ratio(others, phi):
     return min(max(np.float32(on / max(off, 1e-300)), np.float32(1.0) / LIMIT), LIMIT)
 
 
+@kernel
+def ratio_of_lump(lump, phi):
+    """The same where the lump is all there is."""
+    two = phi[min(2, len(phi) - 1)]
+    on = (1.0 - lump) * phi[1] + lump * two
+    off = (1.0 - lump) * phi[0] + lump * phi[1]
+    return min(max(np.float32(on / max(off, 1e-300)), np.float32(1.0) / LIMIT), LIMIT)
+
+
 @leaf
 def speak(posteriors, messages, n, lump, phi, chances, others):
     """Messages of one word to its n notable cells, in place of the old ones; `lump` is the summed posterior of its others.
@@ -65,6 +74,9 @@ def speak(posteriors, messages, n, lump, phi, chances, others):
     """
     for m in range(n):
         chances[m] = cavity(posteriors[m], messages[m])
+    if n == 1:  # as most words: no others but the lump
+        messages[0] = ratio_of_lump(lump, phi)
+        return
     for m in range(n):
         distribution(chances, n, m, lump, others)
         messages[m] = ratio(others, phi)
@@ -73,6 +85,8 @@ def speak(posteriors, messages, n, lump, phi, chances, others):
 @leaf
 def speak_to_others(chances, n, lump, phi, others, belief):
     """The message of the word to all its other cells; `belief` (K + 1,) gets its posterior over counts, if it has room."""
+    if n == 0 and len(belief) == 0:
+        return ratio_of_lump(lump, phi)
     distribution(chances, n, -1, lump, others)
     if len(belief) > 0:
         total = 0.0

@@ -11,7 +11,7 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.live.cells import enough_in_columns, keep_live, live_in_row
-from dovetail.kernels.live.chain import both_ways
+from dovetail.kernels.live.chain import both_ways, word_chances
 from dovetail.kernels.live.records import Beliefs, BothWays, Values
 from dovetail.kernels.live.settle import MessageRoom, talk
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
@@ -28,11 +28,12 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     lines = pieces.lines
     longest, area = largest(first, last, lines)
     K = fertility[0].shape[1]
-    of_tokens, places = np.empty((9, longest), np.float32), np.empty((3, longest + 1), np.int64)
+    of_tokens, places = np.empty((6, longest), np.float32), np.empty((3, longest + 1), np.int64)
     of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
     of_cells, cell_values = np.empty((3, area), np.int64), np.empty((3, area), np.float32)
     space = np.empty(3 * longest * longest + 2 * area, np.float32)
-    room = BothWays(of_tokens, places, of_past, past_values, of_cells, cell_values, space)
+    chances, scales = np.empty((2, 3, longest), np.float32), np.empty((2, 2))
+    room = BothWays(chances, scales, of_tokens, places, of_past, past_values, of_cells, cell_values, space)
     message_values = np.empty((2, area), np.float32)
     messages = MessageRoom(
         places[2], of_cells[0], of_cells[1], message_values[0], message_values[1], np.empty(area), np.empty(K)
@@ -62,6 +63,7 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
         for k in range(n):
             values.forward[k] = emissions.forward[k]
             values.reverse[k] = emissions.reverse[k]
+        word_chances(line, pieces, jumps, room)
         for heeding in range(2 if len(fertility[0]) > 0 else 1):
             if heeding:
                 keep_live(line, 0, start, column, values.forward, values.reverse, share, enough, kept, numbers)

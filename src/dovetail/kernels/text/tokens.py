@@ -128,6 +128,42 @@ def find_tokens(own, known, types, numbers):
 
 
 @kernel
+def add_tokens(others, first, last, types, known, numbers):
+    """Add types first..last - 1 of `others` to the `known` ones, unless they are there; numbers[k] = which one k is.
+
+    Returns the type where it stopped and how many are known: before the end, if room might run out.
+    """
+    table, hashes, heads, starts, store = types
+    mask = np.uint64(len(table) - 1)
+    for k in range(first, last):
+        begin, end = others.starts[k], others.starts[k + 1]
+        length = end - begin
+        if 2 * (known + 1) > len(table) or known == len(hashes) or starts[known] + length > len(store):
+            return k, known
+        place = others.hashes[k] & mask
+        number = table[place]
+        while number >= 0 and not (
+            heads[number] == others.heads[k]
+            and starts[number + 1] - starts[number] == length
+            and same_tail(others.store, begin, length, store, starts[number])
+        ):
+            place = (place + np.uint64(1)) & mask
+            number = table[place]
+        if number < 0:
+            number = known
+            table[place] = number
+            hashes[number] = others.hashes[k]
+            heads[number] = others.heads[k]
+            start = starts[number]
+            for b in range(length):
+                store[start + b] = others.store[begin + b]
+            known += 1
+            starts[known] = start + length
+        numbers[k] = number
+    return last, known
+
+
+@kernel
 def is_blank(byte):
     """Whether bytes.split cuts here."""
     return byte == 32 or (byte >= 9 and byte <= 13)

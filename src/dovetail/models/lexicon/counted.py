@@ -97,6 +97,7 @@ class CountedLexicon(Lexicon):
 
     def __post_init__(self) -> None:
         self._found: np.ndarray | None = None
+        self._scoring: kernels.Entries | None = None
 
     @classmethod
     def empty(
@@ -167,16 +168,19 @@ class CountedLexicon(Lexicon):
             table[:, kernels.SCALE] = np.float32(1) / whole
         return kernels.WordTables(*made)
 
-    @cached_property
-    def scoring(self) -> kernels.Entries:
+    def scoring(self, pool: Pool) -> kernels.Entries:
         """What scoring a live cell reads."""
-        support = np.empty((len(self.slots), 2 + len(self.levels)), np.float32)
-        kernels.fill_support(self.counts, self.spelling.bins, self.spelling.counts, support)
-        if len(self.pseudo_counts):
-            support[:, 1] += self.pseudo_counts
-        for number, level in enumerate(self.levels):
-            kernels.fill_level(level.group, level.counts, 2 + number, support)
-        return kernels.Entries(support, *self.tables, self._weights)
+        if self._scoring is None:
+            support = np.empty((len(self.slots), 2 + len(self.levels)), np.float32)
+            runs, row_start = self.slots.runs(), self.slots.row_start
+            spelling = self.spelling.bins, self.spelling.counts
+            pool.map(kernels.fill_support, runs, row_start, self.counts, *spelling, support)
+            if len(self.pseudo_counts):
+                support[:, 1] += self.pseudo_counts
+            for number, level in enumerate(self.levels):
+                pool.map(kernels.fill_level, runs, row_start, level.group, level.counts, 2 + number, support)
+            self._scoring = kernels.Entries(support, *self.tables, self._weights)
+        return self._scoring
 
     def probabilities(self, pool: Pool) -> np.ndarray:
         if self._found is None:
@@ -205,7 +209,7 @@ class CountedLexicon(Lexicon):
     def gather_live(self, live: Live, block: Block, pool: Pool) -> Values:
         """Emissions of live cells, each one's own count taken out, messages multiplied in."""
         rows, values = [(order,) for order in block.word_tasks], live.room()
-        pool.map(live_kernels.gather, rows, block.row_piece, block.pieces, live.cells, self.scoring, values)
+        pool.map(live_kernels.gather, rows, block.row_piece, block.pieces, live.cells, self.scoring(pool), values)
         return values
 
     def gather(self, block: Block, work: Workspace, pool: Pool) -> None:
