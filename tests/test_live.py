@@ -177,7 +177,7 @@ def test_cells_chosen_anew_keep_what_is_known_of_them_and_narrowing_drops_the_re
     assert (kept.forward == expected.forward).all()
     few.cells.count[:] = np.arange(1, len(few) + 1)
     few.cells.to_forward[:] = 2.0
-    everything.carry_over(few)
+    everything.carry_over(few, POOL)
     assert sorted(everything.cells.count[everything.cells.count > 0]) == list(range(1, len(few) + 1))
     assert (everything.cells.to_forward == np.where(everything.cells.count > 0, 2.0, 1.0)).all()
 

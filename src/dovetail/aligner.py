@@ -503,7 +503,7 @@ class Aligner:
         """What the models of the other views say; part by part, so that never a whole text is laid out beside its words'."""
         parts = _parts(bitext) or [bitext]
         return [
-            Cells.concatenate([self._seen_part(other, cuts, part) for part in parts])
+            Cells.concatenate([*self.engine.pool.stream(partial(self._seen_part, other, cuts), parts)])
             for other, cuts in self._views.values()
         ]
 

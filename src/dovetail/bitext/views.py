@@ -6,12 +6,14 @@ A model over words knows nothing of rare forms; one over what they are made of, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, TextOptions
+from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.options import Options, option
@@ -70,10 +72,7 @@ class Seen:
     @classmethod
     def of(cls, bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> Seen:
         """A bitext, whose words are normalised first."""
-        sides = [
-            _seen(side, lambda word, cut=cut: cut(normalise(word)))  # type: ignore[misc]
-            for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)
-        ]
+        sides = [_seen(side, cut, normalise) for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)]
         (source, of_source, of_sources), (target, of_target, of_targets) = sides
         seen = Bitext(source, target, TextOptions(), bitext.first)
         return cls(seen, (of_source, of_target), max(of_sources, of_targets))
@@ -97,25 +96,39 @@ def cut_entries(dictionary: Mapping[Entry, float], options: TextOptions, cuts: C
     return found
 
 
-def _seen(side: Side, cut: Cut) -> tuple[Side, np.ndarray, float]:
+class CutWords(NamedTuple):
+    """The words of a vocabulary as a view has them: word w is pieces[starts[w]:starts[w] + sizes[w]]."""
+
+    tokens: TokenNumbers  # all different pieces
+    pieces: np.ndarray  # int32
+    starts: np.ndarray  # int64 (words,)
+    sizes: np.ndarray  # int64 (words,)
+    changed: np.ndarray  # bool (words,): whether the view has something else
+
+    @classmethod
+    def of(cls, words: Iterable[str], cut: Cut) -> CutWords:
+        found = [(word, cut(word)) for word in words]
+        changed = np.fromiter((pieces != [word] for word, pieces in found), bool, len(found))
+        numbers: dict[str, int] = {}
+        flat = [numbers.setdefault(piece, len(numbers)) for _, pieces in found for piece in pieces]
+        sizes = np.fromiter((len(pieces) for _, pieces in found), np.int64, len(found))
+        return cls(TokenNumbers.of(numbers), np.array(flat, np.int32), np.cumsum(sizes) - sizes, sizes, changed)
+
+
+def _seen(side: Side, cut: Cut, normalise: Callable[[str], str]) -> tuple[Side, np.ndarray, float]:
     """One side, the word of each of its tokens, and the share of words that are others now."""
-    numbers: dict[str, int] = {}
-    found = [cut(word) for word in side.vocabulary]
-    others = np.fromiter(
-        (pieces != [word] for pieces, word in zip(found, side.vocabulary, strict=True)), bool, len(found)
+    # Once for all parts of a text, which share its vocabulary.
+    words = side.vocabulary.derived(
+        ("cut", cut, normalise), lambda known: CutWords.of(known, lambda word: cut(normalise(word)))
     )
-    cuts = [[numbers.setdefault(piece, len(numbers)) for piece in pieces] for pieces in found]
-    sizes = np.fromiter(map(len, cuts), np.int64, len(cuts))
-    pieces = np.fromiter((piece for word in cuts for piece in word), np.int32, int(sizes.sum()))
-    starts = np.cumsum(sizes) - sizes
-    lengths = sizes[side.ids]  # of each token, in tokens of the view
+    lengths = words.sizes[side.ids]  # of each token, in tokens of the view
     ends = np.append(0, np.cumsum(lengths))
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
-    ids = pieces[np.repeat(starts[side.ids], lengths) + within]
+    ids = words.pieces[np.repeat(words.starts[side.ids], lengths) + within]
     first = side.offsets[0]
     place = np.arange(len(side.ids)) - np.repeat(side.offsets[:-1] - first, np.diff(side.offsets))
-    vocabulary = Vocabulary(numbers, np.bincount(ids, minlength=len(numbers)))
-    changed = float(others[side.ids].mean()) if len(side.ids) else 0.0
+    vocabulary = Vocabulary(words.tokens, np.bincount(ids, minlength=len(words.tokens)))
+    changed = float(words.changed[side.ids].mean()) if len(side.ids) else 0.0
     seen = Side(ids, ends[side.offsets - first], vocabulary, None)
     return seen, np.repeat(place, lengths).astype(np.int32), changed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ class Vocabulary:
         self._words = None if isinstance(words, TokenNumbers) else list(words)
         self.counts = np.zeros(len(self.words), np.int64) if counts is None else counts
         self._ids: dict[str, int] | None = None
-        self._derived: dict[str, Any] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     @property
     def words(self) -> list[str]:
@@ -49,7 +49,7 @@ class Vocabulary:
             return self._tokens.tokens(numbers)
         return [self.words[number] for number in numbers.tolist()]
 
-    def derived(self, name: str, make: Callable[[Vocabulary], T]) -> T:
+    def derived(self, name: Hashable, make: Callable[[Vocabulary], T]) -> T:
         """Something made from the words, once, and kept."""
         if name not in self._derived:
             self._derived[name] = make(self)

@@ -183,7 +183,7 @@ class JointHMM(Model):
             least = GENEROUS * self.share if moving else self.share
             chosen, values = Live.select(block, work, least, len(self.lexicon.slots), pool)
             if live is not None:
-                chosen.carry_over(live)
+                chosen.carry_over(live, pool)
                 values = self.lexicon.gather_live(chosen, block, pool)
             live = chosen
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from dovetail.bitext.sharding import StoredShards, places_of, unite
 from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.store import Store
+from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live import cells as live_kernels
 from dovetail.kernels.records import TARGET_SIDE, Side, Workspace
 from dovetail.models.jumps.word import BINS, POSITIONS
@@ -110,8 +111,8 @@ class WordSums:
         self.ends += block.ends
         self.log_likelihood += block.log_likelihood
         for side, words in enumerate(block.words or ()):
-            self.jumps[side][words] += block.jumps[side]
-            self.fertility[side][words] += block.fertility[side]
+            kernels.add_rows(words, block.jumps[side].reshape(len(words), -1), self.jumps[side].reshape(-1, 2 * BINS))
+            kernels.add_rows(words, block.fertility[side], self.fertility[side])
 
 
 @dataclass

@@ -39,10 +39,10 @@ class Live:
         cells = LiveCells(start, column, slot, np.zeros(len(column), np.float32), ones, ones.copy())
         return cls(cells), Values(forward, reverse)
 
-    def carry_over(self, old: Live) -> None:
+    def carry_over(self, old: Live, pool: Pool) -> None:
         """Take over what is known of cells that were live before."""
-        for known, new in zip(old.cells[3:], self.cells[3:], strict=True):
-            kernels.carry_over(old.cells.start, old.cells.column, known, self.cells.start, self.cells.column, new)
+        both = list(zip(old.cells[3:], self.cells[3:], strict=True))
+        pool.map(kernels.carry_over, both, old.cells.start, old.cells.column, self.cells.start, self.cells.column)
 
     def renumbered(self, number: np.ndarray) -> None:
         """Give slots other numbers."""

@@ -112,3 +112,11 @@ def add_beliefs(lines, side, ids, beliefs, counts):
             word = ids[line[side.start] + k]
             for count in range(beliefs.shape[1]):
                 counts[word, count] += beliefs[line[side.place] + k, count]
+
+
+@kernel
+def add_rows(rows, values, sums):
+    """sums[rows[k]] += values[k]."""
+    for k in range(len(rows)):
+        for column in range(values.shape[1]):
+            sums[rows[k], column] += values[k, column]

@@ -122,7 +122,7 @@ def keep_live(line, row, start, column, forward, reverse, share, enough, kept, n
 
 @kernel
 def keep(first, last, old, new, lines, start, kept, new_start):
-    """Those of the `old` numbers of live cells that are `kept`, for pieces first..last - 1, where the lists have them now."""
+    """Those of the `old` numbers of live cells that are `kept`, for pieces first..last - 1, where the new lists have them."""
     if first == last:
         return
     row, end = lines[first, ROW], lines[last - 1, ROW] + lines[last - 1, LENGTH_I]
@@ -134,7 +134,7 @@ def keep(first, last, old, new, lines, start, kept, new_start):
 
 
 @kernel
-def carry_over(old_start, old_column, old, start, column, new):
+def carry_over(old, new, old_start, old_column, start, column):
     """Give cells that were live before what is known of them: one number each in `old` and `new`."""
     for row in range(len(start) - 1):
         m = old_start[row]

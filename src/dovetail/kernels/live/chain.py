@@ -236,7 +236,11 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
 def word_chances(line, pieces, jumps, room):
     """What the chains of one piece know of its words, whatever cells live: room for `both_ways`."""
     for direction in range(2):
-        exits, first_link, last_link = room.chances[direction, 0], room.chances[direction, 1], room.chances[direction, 2]
+        exits, first_link, last_link = (
+            room.chances[direction, 0],
+            room.chances[direction, 1],
+            room.chances[direction, 2],
+        )
         if direction == 0:
             S, words, first_word, own = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward
         else:

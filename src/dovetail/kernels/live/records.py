@@ -136,7 +136,9 @@ class Room(NamedTuple):
 class BothWays(NamedTuple):
     """Scratch space for both directions of one piece; arrays of one type and shape are planes of one."""
 
-    chances: np.ndarray  # float32 (2 directions, 3, longest side): what `word_chances` finds: exits, first and last links
+    chances: (
+        np.ndarray
+    )  # float32 (2 directions, 3, longest side): what `word_chances` finds: exits, first and last links
     scales: np.ndarray  # float64 (2 directions, 2): 1 / the sums of weights of first and last links
     of_tokens: np.ndarray  # float32 (6, longest side)
     places: np.ndarray  # int64 (3, longest side + 1)

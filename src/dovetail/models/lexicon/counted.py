@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Slots
+from dovetail.bitext.spelling import letters
 from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
@@ -113,7 +114,7 @@ class CountedLexicon(Lexicon):
             Nulls(np.zeros(sizes[1], np.float32), np.zeros(sizes[0], np.float32)),
             vocabularies,
             sizes,
-            [StemLevel.of(slots, vocabularies, *level) for level in _used(priors.stems)],
+            _stem_levels(slots, vocabularies, _used(priors.stems), pool),
             SpellingPrior.flat(priors.alpha, bins),
             (np.zeros(sizes[0]), np.zeros(sizes[1])),
         )
@@ -144,6 +145,10 @@ class CountedLexicon(Lexicon):
             level.recount(counts)
         tables = Nulls(*(_null_table(null) for null in nulls))
         return replace(self, counts=counts, totals=sums_by_word(counts, self.slots), nulls=tables)
+
+    @property
+    def _used(self) -> list[tuple[int, float]]:
+        return [(level.number, level.weight) for level in self.levels]
 
     @property
     def _weights(self) -> np.ndarray:
@@ -276,7 +281,7 @@ class CountedLexicon(Lexicon):
         more = self.compact().looked_up(slots, pool)
         more = more._with_prior(more.spelling)
         if learning:
-            more.levels = [StemLevel.of(slots, self.vocabularies, old.number, old.weight) for old in self.levels]
+            more.levels = _stem_levels(slots, self.vocabularies, self._used, pool)
             for level in more.levels:
                 level.recount(more.counts)
         return more
@@ -314,7 +319,7 @@ class CountedLexicon(Lexicon):
             slots=slots,
             spelling=self.spelling.for_slots(slots, self.vocabularies, pool),
             pseudo_counts=all_pseudo_counts(self.priors, slots, self.vocabularies),
-            levels=[StemLevel.of(slots, self.vocabularies, level.number, level.weight) for level in self.levels],
+            levels=_stem_levels(slots, self.vocabularies, self._used, pool),
         )
 
     def taken(self, slots: Slots, places: np.ndarray) -> CountedLexicon:
@@ -426,6 +431,15 @@ class CountedLexicon(Lexicon):
 def _used(weights: Sequence[float]) -> list[tuple[int, float]]:
     """The stem levels that count, and how much."""
     return [(level, weight) for level, weight in enumerate(weights) if weight > 0]
+
+
+def _stem_levels(
+    slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], used: Sequence[tuple[int, float]], pool: Pool | None
+) -> list[StemLevel]:
+    for vocabulary in vocabularies:
+        letters(vocabulary)  # which all levels ask for
+    level_of = partial(StemLevel.of, slots, vocabularies)
+    return pool.map(level_of, used) if pool is not None else [level_of(*level) for level in used]
 
 
 def _null_table(counts: np.ndarray) -> np.ndarray:

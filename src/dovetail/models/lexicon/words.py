@@ -53,5 +53,6 @@ def picked(values: np.ndarray, numbers: np.ndarray, missing: float | np.ndarray 
     missing = np.asarray(missing, values.dtype)
     if not len(values):
         return np.array(np.broadcast_to(missing, (len(numbers), *values.shape[1:])))
-    known = (numbers >= 0).reshape(-1, *(1 for _ in values.shape[1:]))
-    return np.where(known, values[numbers], missing)
+    found = values.take(numbers, axis=0, mode="clip")
+    found[numbers < 0] = missing
+    return found
