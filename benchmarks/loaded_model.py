@@ -4,7 +4,7 @@
 
 Each side trains and saves a model of its own, and aligns the same text with it, in turns, from text to links, on one thread.
 What a run of ten pairs costs is the start-up, which is taken off.  Then the stages of the code as it is are timed within one
-process, and one thread is put beside two.
+process.  (`threads.py` puts two threads beside one.)
 """
 
 from __future__ import annotations
@@ -54,10 +54,9 @@ SERIAL = ("read", "look words up", "write")  # what one thread does for all: fil
 
 
 class Run(NamedTuple):
-    """CPU and wall seconds of one run on some threads, and a hash of its links."""
+    """CPU seconds of one run, and a hash of its links."""
 
     cpu: float
-    wall: float
     links: str
 
 
@@ -93,17 +92,15 @@ def _page(
 ) -> str:
     text, few = texts[options.pairs], texts[FEW]
 
-    def align(side: str, threads: int, which: tuple[Path, Path]) -> Run:
-        return _aligned(sources[side], models[side], which, folder / f"links.{side}", threads)
+    def align(side: str, which: tuple[Path, Path]) -> Run:
+        return _aligned(sources[side], models[side], which, folder / f"links.{side}")
 
     for side in SIDES:  # compiles what is not compiled yet
-        align(side, 2, few)
-        align(side, 1, text)
-    rounds, threaded = [], []
+        align(side, text)
+    rounds = []
     for number in range(options.rounds):
         sides = SIDES if number % 2 == 0 else SIDES[::-1]
-        rounds.append({side: (align(side, 1, few), align(side, 1, text)) for side in sides})
-        threaded.append([(align(AFTER, threads, few), align(AFTER, threads, text)) for threads in (1, 2)])
+        rounds.append({side: (align(side, few), align(side, text)) for side in sides})
         print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
     stages = _staged(sources[AFTER], models[AFTER], text)
     words = f"--against {options.against} --train {options.train} --pairs {options.pairs} --rounds {options.rounds}"
@@ -118,10 +115,6 @@ Before: {options.against}. After: {after}.
 one thread. CPU seconds without the start-up, a run of {FEW} pairs; medians over rounds in which both sides take turns.
 
 {_speed_table(rounds, options.pairs)}
-
-Two threads beside one, wall-clock seconds without the start-up, medians; other programs ran on the same two cores:
-
-{_threads_table(threaded)}
 
 The stages of the code as it is, one thread, in one process, CPU seconds per pair. What one thread does for all others is
 serial: {", ".join(SERIAL)}.
@@ -138,15 +131,15 @@ def _trained(side: str, source: Path, text: tuple[Path, Path], folder: Path) -> 
     return model
 
 
-def _aligned(source: Path, model: Path, text: tuple[Path, Path], output: Path, threads: int) -> Run:
-    cost = _dovetail(source, "align", *text, "--load", model, "-o", output, threads=threads)
+def _aligned(source: Path, model: Path, text: tuple[Path, Path], output: Path) -> Run:
+    cost = _dovetail(source, "align", *text, "--load", model, "-o", output)
     links = hashlib.sha256(output.read_bytes()).hexdigest()
     output.unlink()
-    return Run(cost.cpu, cost.wall, links)
+    return Run(cost.cpu, links)
 
 
-def _dovetail(source: Path, *words: str | Path, threads: int = 1) -> Any:
-    command = [sys.executable, "-m", "dovetail", *words, "--quiet", "--threads", str(threads)]
+def _dovetail(source: Path, *words: str | Path) -> Any:
+    command = [sys.executable, "-m", "dovetail", *words, "--quiet", "--threads", "1"]
     return run(command, environment=surroundings(source))
 
 
@@ -227,14 +220,6 @@ def _speed_table(rounds: Sequence[Mapping[str, tuple[Run, Run]]], pairs: int) ->
         rows.append([side, str(len(rounds)), *cells, "yes" if same else "**no**"])
     header = ["side", "rounds", "start-up s", "CPU s", "µs a pair", "pairs a second", "times as fast", "same links"]
     return markdown(header, rows)
-
-
-def _threads_table(rounds: Sequence[Sequence[tuple[Run, Run]]]) -> str:
-    walls = [[whole.wall - few.wall for few, whole in one] for one in rounds]
-    one, two = (median(column) for column in zip(*walls, strict=True))
-    typical, best = median(a / b for a, b in walls), min(a for a, _ in walls) / min(b for _, b in walls)
-    cells = [f"{one:.2f}", f"{two:.2f}", f"{typical:.2f}", f"{best:.2f}"]
-    return markdown(["one thread", "two threads", "median of ratios", "shortest over shortest"], [cells])
 
 
 def _stages_table(stages: Mapping[str, float], pairs: int) -> str:
