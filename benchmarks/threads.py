@@ -52,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 `python benchmarks/threads.py --pairs {options.pairs} --rounds {options.rounds}`
 
 {machine_line(machine_facts())}; {libraries()}.
-{commits.working_tree()}; the first {options.pairs:,} pairs of {SET}. Wall-clock seconds without the start-up, medians over rounds
-in which both take turns; *times as fast* is the median of the rounds' ratios. *Two processes*: how many times as fast the
-machine does the work of one thread in two processes at the same time.
+{commits.working_tree()}; the first {options.pairs:,} pairs of {SET}. Wall-clock seconds without the start-up, medians over
+rounds in which both take turns; *times as fast* is the median of the rounds' ratios. *Two processes*: how many times as fast
+the machine does the work of one thread in two processes at the same time.
 
 {markdown(header, rows)}
 """
