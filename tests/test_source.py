@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, InputError, read_bitext
@@ -35,6 +35,7 @@ def same(one, other):
 
 
 @given(PAIRS, st.data())
+@settings(deadline=None)
 def test_what_is_picked_and_joined_is_what_would_have_been_read(pairs, data):
     bitext = Bitext.from_pairs(pairs)
     chosen = data.draw(st.lists(st.sampled_from(range(len(pairs))), unique=True).map(sorted))
@@ -55,6 +56,15 @@ def text_of(count, seed=3):
     for n in range(count):
         words = chance.choices([f"w{k}" for k in range(60)], k=chance.randrange(9)) + [f"rare{n}"] * (n % 7 == 0)
         yield " ".join(words), " ".join(word.upper() for word in words)
+
+
+def test_vocabularies_of_any_size_are_joined():
+    sides = [[f"w{n}" for n in range(0, 30_000, step)] + ["x" * 100_000, "é" * step] for step in (3, 2)]
+    parts = [Bitext.from_pairs([(words, words[::-1])]) for words in sides]
+    whole = joined(parts)
+    for n, words in enumerate(sides):
+        assert whole.tokens(n) == (words, words[::-1])
+    assert whole.source.vocabulary.words == list(dict.fromkeys(sides[0] + sides[1]))
 
 
 @pytest.fixture(scope="module")

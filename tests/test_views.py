@@ -40,7 +40,7 @@ def aligner():
 words = st.text(st.sampled_from("ab京都กิé"), min_size=1, max_size=4)
 
 
-@settings(deadline=None)  # a kernel may be compiled
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.lists(words, max_size=4), st.lists(words, max_size=4)), max_size=5))
 def test_every_token_of_a_view_knows_its_word(pairs):
     bitext = Bitext.from_pairs(pairs)
