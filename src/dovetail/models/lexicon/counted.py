@@ -256,20 +256,14 @@ class CountedLexicon(Lexicon):
 
     def restricted(self, used: np.ndarray) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
-        before = np.concatenate([[0], np.cumsum(used)])
-        return replace(
-            self,
-            slots=Slots(before[self.slots.row_start], self.slots.target[used], self.slots.n_targets),
-            counts=self.counts[used],
-            spelling=self.spelling.restricted(used),
-            pseudo_counts=self.pseudo_counts[used] if len(self.pseudo_counts) else self.pseudo_counts,
-            levels=[level.restricted(used) for level in self.levels],
-        )
+        places = np.flatnonzero(used)
+        rows = np.searchsorted(places, self.slots.row_start)
+        return self.taken(Slots(rows, self.slots.target[places], self.slots.n_targets), places)
 
     def widened(self, whole: CountedLexicon, used: np.ndarray) -> CountedLexicon:
         """Undo `restricted`: these counts, and nothing for the slots that were left out."""
         counts = np.zeros(len(whole.slots))
-        counts[used] = self.counts
+        counts[np.flatnonzero(used)] = self.counts
         # whose stem levels share their counts with this one's
         return replace(whole, counts=counts, totals=self.totals, nulls=self.nulls)
 
@@ -323,7 +317,7 @@ class CountedLexicon(Lexicon):
         )
 
     def taken(self, slots: Slots, places: np.ndarray) -> CountedLexicon:
-        """For the slots of a shard, which are at `places` of its own."""
+        """For some slots, which are at `places` of its own."""
         return replace(
             self,
             slots=slots,
