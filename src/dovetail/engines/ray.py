@@ -34,7 +34,8 @@ class Ray(Engine):
     local = False
 
     def __init__(self, address: str | None = None, workers: int | None = None, threads: int | None = None) -> None:
-        self.pool = Pool(threads)
+        # What is not shared out (a sample, other views) has all cores of this machine, where workers wait meanwhile.
+        self.pool = Pool()
         self._ray = _connected(address, workers, threads)
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         self.threads = threads or min(THREADS, cores)
