@@ -122,7 +122,7 @@ def keep_live(line, row, start, column, forward, reverse, share, enough, kept, n
 
 @kernel
 def keep(first, last, old, new, lines, start, kept, new_start):
-    """Those of the `old` numbers of live cells that are `kept`, for pieces first..last - 1, where the new lists have them."""
+    """Those of the `old` numbers of live cells that are `kept`, for pieces first..last - 1, where new lists have them."""
     if first == last:
         return
     row, end = lines[first, ROW], lines[last - 1, ROW] + lines[last - 1, LENGTH_I]
