@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ import peers  # noqa: E402
 import projection  # noqa: E402
 import quality  # noqa: E402
 import same_speed  # noqa: E402
+import threads  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
 from dovetail.alignments.alignments import Alignments  # noqa: E402
 from dovetail.errors import InputError  # noqa: E402
@@ -565,6 +567,22 @@ def hansards(tmp_path) -> Path:
         with lzma.open(folder / f"sample100k.{language}.xz", "wt", encoding="utf-8") as handle:
             handle.writelines(f"word {k}\n" for k in range(100))
     return folder.parent
+
+
+def test_two_threads_are_compared_without_the_start_up(hansards, tmp_path, monkeypatch, capsys):
+    def run(command, environment):
+        whole, threads_asked = "50.source" in " ".join(command), int(command[command.index("--threads") + 1])
+        return SimpleNamespace(wall=1.0 + (12.0 / threads_asked if whole else 0.0))
+
+    monkeypatch.setattr(threads, "run", run)
+    page = tmp_path / "page.md"
+    options = ["--pairs", "50", "--rounds", "2", "--recipe", "fast", "--output", str(page)]
+    assert threads.main(["--data", str(hansards), *options]) == 0
+    rows = [line for line in page.read_text().splitlines() if line.startswith(("| fast", "| a saved"))]
+    cells = "1.00 | 12.00 | 6.00 | 2.00 | 2.00 to 2.00 | 2.00"
+    assert rows == [f"| fast | {cells} |", f"| a saved `default` | {cells} |"]
+    assert threads.main(["--data", str(hansards), "--pairs", "1000"]) == 2
+    assert "not 1,000" in capsys.readouterr().err
 
 
 def test_both_sides_run_in_turns_and_finished_runs_are_not_run_again(repository, hansards, tmp_path, capsys):

@@ -178,7 +178,7 @@ def _lines_of_chunk(chunk: Alignments, probabilities: bool) -> str:
         text[name][links] = column
     text["end"] = ord(" ")
     text["end"][last] = ord("\n")
-    return text.tobytes().translate(None, b"\0").decode("ascii")
+    return without_zeros(text)
 
 
 def _byte(character: str) -> np.ndarray:

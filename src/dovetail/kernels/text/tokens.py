@@ -110,21 +110,27 @@ def hash_tokens(store, starts, hashes, heads):
 @kernel
 def find_tokens(own, known, types, numbers):
     """numbers[k] = which of `types` the k-th of our own `known` types is, -1 for none."""
+    for k in range(known):
+        numbers[k] = types.table[place_of(own, k, types)]
+
+
+@leaf
+def place_of(others, k, types):
+    """Where the table of `types` has the k-th of some other types, or would have it."""
     table, _, heads, starts, store = types
     mask = np.uint64(len(table) - 1)
-    for k in range(known):
-        begin = own.starts[k]
-        length = own.starts[k + 1] - begin
-        place = own.hashes[k] & mask
+    begin = others.starts[k]
+    length = others.starts[k + 1] - begin
+    place = others.hashes[k] & mask
+    number = table[place]
+    while number >= 0 and not (
+        heads[number] == others.heads[k]
+        and starts[number + 1] - starts[number] == length
+        and same_tail(others.store, begin, length, store, starts[number])
+    ):
+        place = (place + np.uint64(1)) & mask
         number = table[place]
-        while number >= 0 and not (
-            heads[number] == own.heads[k]
-            and starts[number + 1] - starts[number] == length
-            and same_tail(own.store, begin, length, store, starts[number])
-        ):
-            place = (place + np.uint64(1)) & mask
-            number = table[place]
-        numbers[k] = number
+    return place
 
 
 @kernel
@@ -134,21 +140,13 @@ def add_tokens(others, first, last, types, known, numbers):
     Returns the type where it stopped and how many are known: before the end, if room might run out.
     """
     table, hashes, heads, starts, store = types
-    mask = np.uint64(len(table) - 1)
     for k in range(first, last):
-        begin, end = others.starts[k], others.starts[k + 1]
-        length = end - begin
+        begin = others.starts[k]
+        length = others.starts[k + 1] - begin
         if 2 * (known + 1) > len(table) or known == len(hashes) or starts[known] + length > len(store):
             return k, known
-        place = others.hashes[k] & mask
+        place = place_of(others, k, types)
         number = table[place]
-        while number >= 0 and not (
-            heads[number] == others.heads[k]
-            and starts[number + 1] - starts[number] == length
-            and same_tail(others.store, begin, length, store, starts[number])
-        ):
-            place = (place + np.uint64(1)) & mask
-            number = table[place]
         if number < 0:
             number = known
             table[place] = number
