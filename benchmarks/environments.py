@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import venv
@@ -29,7 +30,9 @@ def ensure(package: str, *, extra: str = "", offline: bool = False, root: Path =
             "--quiet",
             f"{package}[{extra}]" if extra else package,
         ]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # Our own constraints, where CI sets them, would have pip choose a peer's version of years ago.
+        own = {name: value for name, value in os.environ.items() if name != "PIP_CONSTRAINT"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=own)
         version = installed_version(package, home)
         if done.returncode != 0 or version is None:
             last_words = " / ".join(done.stderr.strip().splitlines()[-3:])

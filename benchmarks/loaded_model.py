@@ -16,11 +16,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 from typing import Any, NamedTuple
 
 import commits
@@ -34,10 +35,15 @@ FEW = 10  # pairs whose aligning is taken for the start-up
 CORES = 32
 WHOLE = 1_130_000  # pairs of the whole text, for which serial seconds are stated
 
+SERIAL = ("read", "write")  # what one thread does for all others: files, in order
+WAITING = "waiting"
+LOOK_UP = "look words up"  # between kernels it is Python and NumPy, where one thread may wait for another: measured
+TURNS = 5
+
 # Functions whose time makes a stage, without that of the stages within.  The rest is Python's between them.
 STAGES = {
     "number words": ["dovetail.bitext.corpus:Bitext.from_lines"],
-    "look words up": [
+    LOOK_UP: [
         "dovetail.aligner:Aligner._words",
         "dovetail.models.lexicon.counted:CountedLexicon.for_words",
         "dovetail.models.joint:JointHMM.with_lexicon",
@@ -50,7 +56,6 @@ STAGES = {
     "assemble": ["dovetail.alignments.align:assemble", "dovetail.alignments.align:sentence_scores"],
     "write": ["dovetail.cli.links_out:LinksOut.write"],
 }
-SERIAL = ("read", "look words up", "write")  # what one thread does for all: files in order, and Python
 
 
 class Run(NamedTuple):
@@ -117,7 +122,8 @@ one thread. CPU seconds without the start-up, a run of {FEW} pairs; medians over
 {_speed_table(rounds, options.pairs)}
 
 The stages of the code as it is, one thread, in one process, CPU seconds per pair. What one thread does for all others is
-serial: {", ".join(SERIAL)}.
+serial: {" and ".join(SERIAL)}; and of looking words up, where threads may wait for each other within Python, what keeps two
+threads from being twice as fast at it as one (medians of {TURNS} turns each).
 
 {_stages_table(stages, options.pairs)}
 """
@@ -192,7 +198,33 @@ def stage_seconds(model: str, source: str, target: str) -> dict[str, float]:
     align()
     spent.clear()
     align()
-    return spent
+    found = dict(spent)
+    found[WAITING] = found[LOOK_UP] * share_alone(aligner, source, target)
+    return found
+
+
+def share_alone(aligner: Any, source: str, target: str) -> float:
+    """The share of looking words up that two threads cannot do side by side: s of T2 / T1 = s + (1 - s) / 2."""
+    from dovetail.bitext.stream import stream_bitext
+
+    compact = aligner._compacted()
+
+    def look_up(part: Any) -> None:
+        words = aligner._words(part)
+        compact.with_lexicon(compact.lexicon.for_words(words, aligner.engine.pool)).for_words(words)
+
+    def wall(threads: int) -> float:
+        parts = list(stream_bitext(source, target, keep_text=False))  # new ones: they remember what was looked up
+        with ThreadPoolExecutor(threads) as pool:
+            began = perf_counter()
+            list(pool.map(look_up, parts))
+            return perf_counter() - began
+
+    seconds = {1: [], 2: []}  # type: dict[int, list[float]]
+    for _ in range(TURNS):
+        for threads, walls in seconds.items():
+            walls.append(wall(threads))
+    return min(max(2 * median(seconds[2]) / median(seconds[1]) - 1, 0.0), 1.0)
 
 
 def _replace(place: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
@@ -223,18 +255,18 @@ def _speed_table(rounds: Sequence[Mapping[str, tuple[Run, Run]]], pairs: int) ->
 
 
 def _stages_table(stages: Mapping[str, float], pairs: int) -> str:
-    total = sum(stages.values())
-    order = ["read", *STAGES, "the rest"]
+    order = [stage for stage in ["read", *STAGES, "the rest"] if stage in stages]
+    total = sum(stages[stage] for stage in order)
+    alone = {**{stage: stages[stage] for stage in SERIAL}, LOOK_UP: stages[WAITING]}
     rows = [
-        [stage, f"{1e6 * stages[stage] / pairs:.2f}", "serial" if stage in SERIAL else ""]
+        [stage, f"{1e6 * stages[stage] / pairs:.2f}", f"{1e6 * alone[stage] / pairs:.2f}" if stage in alone else ""]
         for stage in order
-        if stage in stages
     ]
-    serial = sum(stages[stage] for stage in SERIAL)
+    serial = sum(alone.values())
     speedup = total / (serial + (total - serial) / CORES)
     rows.append(["all", f"{1e6 * total / pairs:.2f}", ""])
     return (
-        markdown(["stage", "µs a pair", ""], rows)
+        markdown(["stage", "µs a pair", "of it serial"], rows)
         + f"\n\nOf {WHOLE:,} pairs, {serial / pairs * WHOLE:.1f} of {total / pairs * WHOLE:.1f} seconds are serial, which"
         f" allows {CORES} cores to be {speedup:.1f} times as fast as one."
     )

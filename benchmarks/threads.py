@@ -5,6 +5,10 @@
 One thread and two take turns, and the first of them changes from round to round.  What a run of ten pairs takes on as many
 threads is the start-up, which is taken off.  Two processes of one thread each, at the same time, show what the machine
 gives: no program can be faster on two threads than that.
+
+    python benchmarks/threads.py --ray --recipe best --pairs 1128274 --rounds 2 --output benchmarks/results/ray.md
+
+puts two workers of Ray, with one thread each, beside two threads of one process, start-up and all.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
@@ -37,17 +42,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder(options.work))
         try:
-            texts = {pairs: write_pairs(options.data, pairs, folder) for pairs in (options.pairs, FEW)}
-            model = folder / "model"
-            _wall(texts[options.pairs], ["--recipe", "default", "--save", str(model)], 2, folder)
-            asked = {recipe: ["--recipe", recipe] for recipe in options.recipe or RECIPES}
-            asked[SAVED] = ["--load", str(model)]
-            rows = [_row(name, words, texts, options.rounds, folder) for name, words in asked.items()]
+            page = (_beside_ray if options.ray else _beside_one)(options, folder)
         except (CommandError, InputError, OSError) as error:
             print(f"threads.py: {error}", file=sys.stderr)
             return 2
+    if options.output:
+        options.output.write_text(page, encoding="utf-8")
+    print(page, end="")
+    return 0
+
+
+def _beside_one(options: argparse.Namespace, folder: Path) -> str:
+    """Two threads beside one."""
+    texts = {pairs: write_pairs(options.data, pairs, folder) for pairs in (options.pairs, FEW)}
+    model = folder / "model"
+    _wall(texts[options.pairs], ["--recipe", "default", "--save", str(model)], 2, folder)
+    asked = {recipe: ["--recipe", recipe] for recipe in options.recipe or RECIPES}
+    asked[SAVED] = ["--load", str(model)]
+    rows = [_row(name, words, texts, options.rounds, folder) for name, words in asked.items()]
     header = ["run", "start-up", "one thread", "two threads", "times as fast", "of rounds", "two processes"]
-    page = f"""# Two threads beside one
+    return f"""# Two threads beside one
 
 `python benchmarks/threads.py --pairs {options.pairs} --rounds {options.rounds}`
 
@@ -58,10 +72,34 @@ the machine does the work of one thread in two processes at the same time.
 
 {markdown(header, rows)}
 """
-    if options.output:
-        options.output.write_text(page, encoding="utf-8")
-    print(page, end="")
-    return 0
+
+
+def _beside_ray(options: argparse.Namespace, folder: Path) -> str:
+    """Two workers of Ray beside two threads; their start-up is a part of what they take."""
+    text, rows = write_pairs(options.data, options.pairs, folder), []
+    sides = {"threads": ([], 2), "ray": (["--engine", "ray"], 1)}
+    for recipe in options.recipe or RECIPES:
+        seconds: dict[str, list[float]] = {side: [] for side in sides}
+        for number in range(options.rounds):
+            for side in sides if number % 2 == 0 else reversed(sides):
+                words, threads = sides[side]
+                seconds[side].append(_wall(text, ["--recipe", recipe, *words], threads, folder))
+            print(f"{recipe}: round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
+        ratios = [ray / own for own, ray in zip(seconds["threads"], seconds["ray"], strict=True)]
+        walls = [f"{median(seconds[side]):.1f}" for side in sides]
+        rows.append([recipe, *walls, f"{median(ratios):.2f}", f"{min(ratios):.2f} to {max(ratios):.2f}"])
+    recipes = " ".join(f"--recipe {recipe}" for recipe in options.recipe or ())
+    return f"""# Two workers of Ray beside two threads
+
+`python benchmarks/threads.py --ray {recipes} --pairs {options.pairs} --rounds {options.rounds}`
+
+{machine_line(machine_facts())}; {libraries()}, ray {version("ray")}.
+{commits.working_tree()}; the first {options.pairs:,} pairs of {SET}, from text to links. Wall-clock seconds with the
+start-up of Ray and of its workers, medians over rounds in which both take turns; *times as long* is the median of the
+rounds' ratios.
+
+{markdown(["recipe", "two threads", "two workers of one thread", "times as long", "of rounds"], rows)}
+"""
 
 
 def _row(name: str, words: Sequence[str], texts: Texts, rounds: int, folder: Path) -> list[str]:
@@ -95,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--pairs", type=int, default=100_000, help="to align (%(default)s)")
     parser.add_argument("--rounds", type=int, default=5, help="in which both take turns (%(default)s)")
+    parser.add_argument("--ray", action="store_true", help="put two workers of Ray beside two threads")
     parser.add_argument("--recipe", action="append", metavar="NAME", help=f"several times ({', '.join(RECIPES)})")
     parser.add_argument(
         "--data", type=Path, default=DATA, help="folder of the sets (shared/data beside the repository)"

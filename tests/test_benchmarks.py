@@ -350,6 +350,23 @@ def test_a_missing_peer_is_refused_offline(tmp_path):
         environments.ensure("eflomal", offline=True, root=tmp_path)
 
 
+def test_our_own_constraints_do_not_choose_a_peers_version(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_CONSTRAINT", "constraints.txt")
+    monkeypatch.setattr(environments.venv, "create", lambda *arguments, **options: None)
+    told = []
+
+    def installed(command, **options):
+        told.append(options["env"])
+        return subprocess.CompletedProcess(command, 1, "", "no network")
+
+    monkeypatch.setattr(environments, "installed_version", lambda package, home: None)
+    monkeypatch.setattr(environments.subprocess, "run", installed)
+    with pytest.raises(InputError, match="could not install"):
+        environments.ensure("eflomal", root=tmp_path)
+    assert "PIP_CONSTRAINT" not in told[0]
+    assert "PATH" in told[0]
+
+
 def test_the_stem_variant_of_eflomal_cuts_words_to_five_letters(task, tmp_path):
     text = write_text(task, tmp_path)
     command = PEERS["eflomal-stem"].command(Path("home"), text, tmp_path)
@@ -583,6 +600,21 @@ def test_two_threads_are_compared_without_the_start_up(hansards, tmp_path, monke
     assert rows == [f"| fast | {cells} |", f"| a saved `default` | {cells} |"]
     assert threads.main(["--data", str(hansards), "--pairs", "1000"]) == 2
     assert "not 1,000" in capsys.readouterr().err
+
+
+def test_two_workers_are_put_beside_two_threads(hansards, tmp_path, monkeypatch):
+    pytest.importorskip("ray", reason="needs the extra ray")
+
+    def run(command, environment):
+        threads_asked = int(command[command.index("--threads") + 1])
+        assert threads_asked == (1 if "ray" in command else 2)
+        return SimpleNamespace(wall=11.0 if "ray" in command else 10.0)
+
+    monkeypatch.setattr(threads, "run", run)
+    page = tmp_path / "page.md"
+    options = ["--ray", "--pairs", "50", "--rounds", "2", "--recipe", "best", "--output", str(page)]
+    assert threads.main(["--data", str(hansards), *options]) == 0
+    assert "| best | 10.0 | 11.0 | 1.10 | 1.10 to 1.10 |" in page.read_text()
 
 
 def test_both_sides_run_in_turns_and_finished_runs_are_not_run_again(repository, hansards, tmp_path, capsys):

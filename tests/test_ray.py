@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import socket
 from importlib.resources import files
@@ -102,6 +103,27 @@ def test_answers_come_in_the_order_of_their_parts():
     assert list(crew.map(lambda number: number * number, iter(range(25)))) == [number**2 for number in range(25)]
     assert list(crew.map(len, iter([]))) == []
     crew.close()
+
+
+class Sending(Threads):
+    """Sends parts as Ray does."""
+
+    local = False
+
+    def map(self, function, parts):
+        sent = [pickle.dumps(part) for part in parts]
+        self.bytes = list(map(len, sent))
+        return map(function, map(pickle.loads, sent))
+
+
+def test_parts_are_sent_without_the_words_that_all_of_them_share(demo):
+    alone, crew = Aligner("ibm1", threads=1).fit(demo), Sending(1)
+    together = Aligner("ibm1", engine=crew).fit(demo)
+    text = demo.part(0, 399)  # not the one that it was fitted to
+    assert same_bytes.hashes(together.align(text)) == same_bytes.hashes(alone.align(text))
+    numbers = sum(side.ids.nbytes + side.offsets.nbytes for side in (text.source, text.target))
+    assert len(crew.bytes) == 6
+    assert sum(crew.bytes) < numbers + 1000 * len(crew.bytes)
 
 
 @pytest.mark.slow

@@ -219,6 +219,8 @@ class Aligner:
             worker = self if self.engine.local else self._sent()
             align_part = partial(worker._align_part, model, words, ready)
             parts, found = _parts(bitext), []
+            if not self.engine.local:  # vocabularies are sent with the function, once, and not with every part
+                parts = [part.with_vocabularies(Vocabulary([]), Vocabulary([])) for part in parts]
             # A single part has all threads to itself.
             for alignments, pieces in self.engine.map(align_part, parts) if len(parts) > 1 else map(align_part, parts):
                 monitor.worked(pieces)
@@ -543,6 +545,7 @@ class Aligner:
 
     def _align_part(self, model: Model, words: WordMap, ready: bool, part: Bitext) -> tuple[Alignments, int]:
         """A part of a text, whose words the model is `ready` for or has to be told where they are; and its pieces."""
+        part = part.with_vocabularies(*words.vocabularies)
         shard = self._lay_out(part, ranked=not ready)
         own = model if ready else moved(model, shard.slots, words, self.engine.pool)
         return self._align(own, part, shard, words=words), len(shard.pieces)

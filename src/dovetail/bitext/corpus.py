@@ -315,6 +315,17 @@ class Bitext:
             sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
         return Bitext(sides[0], sides[1], self.options, self.first + first)
 
+    def with_vocabularies(self, source: Vocabulary, target: Vocabulary) -> Bitext:
+        """The same numbers of words, in these vocabularies; without the text.
+
+        A part is sent to another process with empty ones and gets there those of the whole text, which came before it.
+        """
+        sides = [
+            replace(side, vocabulary=vocabulary, text=None)
+            for side, vocabulary in ((self.source, source), (self.target, target))
+        ]
+        return Bitext(sides[0], sides[1], self.options, self.first)
+
     def kept(self, pairs: np.ndarray) -> Bitext:
         """The pairs that a mask tells, sharing vocabularies; without the text."""
         sides = []
