@@ -76,9 +76,12 @@ the machine does the work of one thread in two processes at the same time.
 
 def _beside_ray(options: argparse.Namespace, folder: Path) -> str:
     """Two workers of Ray beside two threads; their start-up is a part of what they take."""
-    text, rows = write_pairs(options.data, options.pairs, folder), []
-    sides = {"threads": ([], 2), "ray": (["--engine", "ray"], 1)}
+    text, few = (write_pairs(options.data, pairs, folder) for pairs in (options.pairs, FEW))
+    sides: dict[str, tuple[list[str], int]] = {"threads": ([], 2), "ray": (["--engine", "ray"], 1)}
+    rows = []
     for recipe in options.recipe or RECIPES:
+        for words, threads in sides.values():  # compiles what is not compiled yet
+            _wall(few, ["--recipe", recipe, *words], threads, folder)
         seconds: dict[str, list[float]] = {side: [] for side in sides}
         for number in range(options.rounds):
             for side in sides if number % 2 == 0 else reversed(sides):
