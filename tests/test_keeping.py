@@ -25,7 +25,15 @@ from folders import contents
 from test_sharding import cut_into
 
 SOME = {"sample": 4000}
-RESUMED = [("ibm1", {}), ("hmm", {}), ("hmm-agreement", {}), ("joint", {}), ("joint-best", SOME), ("joint", SOME)]
+RESUMED = [
+    ("ibm1", {}),
+    ("hmm", {}),
+    ("hmm-agreement", {}),
+    ("hmm-symmetric", {"hmm_iterations": 5}),
+    ("joint", {}),
+    ("joint-best", SOME),
+    ("joint", SOME),
+]
 
 KILLS = int(os.environ.get("DOVETAIL_KILLS", "3"))  # `make kills` has more
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import naive
 import same_bytes
-from dovetail import Aligner, Bitext, fitting
-from dovetail.bitext import sharding, shards
+from dovetail import Aligner, Bitext, Dictionary, Limit, MaximumFertility, PairConstraint, fitting
+from dovetail.bitext import sharding, shards, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.store import Folder, Store, release
@@ -27,6 +27,9 @@ MANY = [
     ("hmm", {}),
     ("ibm1-agreement", {}),
     ("hmm-agreement", {"tolerance": 0.01}),
+    ("hmm-symmetric", {}),
+    ("hmm-bijective", {"warm_multipliers": False}),
+    ("ibm1-bijective", {}),
     ("joint-best", SOME),
     ("joint-best", {**SOME, "whole_iterations": 1}),
     ("joint", {**SOME, "whole_cells": 1_000_000, "leave_one_out": False}),
@@ -174,6 +177,31 @@ def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch)
         cut_into(monkeypatch, 12_000)
         many = Aligner(recipe, threads=2, **options).fit(demo, dictionary=dictionary)
         assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
+
+
+class OneTwo(PairConstraint):
+    """Speaks of the numbers of pairs."""
+
+    name = "one-two"
+
+    def limits(self, source, target, number):
+        if number % 2 and len(source) > 1:
+            yield Limit({(1, 0): 1.0}, at_most=0.1, direction="mean")
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_constraints_ask_the_same_of_many_shards(demo, monkeypatch):
+    """Of words, of pairs by their numbers, and where a long pair is several pieces."""
+    monkeypatch.setattr(windows.cut, "__defaults__", (12,))
+    monkeypatch.setattr(windows, "STEP", 4)
+    monkeypatch.setattr(windows, "OVERLAP", 3)
+    own = [OneTwo(), Dictionary([("house", "chambre"), ("the", "la")]), MaximumFertility({"the": 2.0}, default=3.0)]
+    one = Aligner("hmm-constrained", threads=2, constraints="symmetric").fit(demo, constraints=own)
+    cut_into(monkeypatch, 12_000)
+    many = Aligner("hmm-constrained", threads=2, constraints="symmetric").fit(demo, constraints=own)
+    assert len(windows.cut(demo.source.offsets, demo.target.offsets)) > len(demo)
+    assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
+    assert many.model.effort.pieces == one.model.effort.pieces > 0
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -153,11 +153,11 @@ class Aligner:
         entries = entries_of(dictionary)
         all_priors = (*priors_of(self.recipe, learned, entries), *priors)
         if work is not None:
-            claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors))
+            claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors, constraints))
         self._views = self._fitted_views(bitext, entries, work, progress)
         corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows
-            monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors))
+            monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors, constraints))
         task = Task(
             self.recipe.model,
             corpus,

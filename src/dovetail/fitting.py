@@ -130,7 +130,14 @@ def start_at(compact: Model, words: WordMap, engine: Engine) -> Start:
     return Start(lexicon, compact.jumps_to_start, lambda shard: moved(compact, shard.slots, words, engine.pool))
 
 
-def signature(recipe: Recipe, seed: int, bitext: Bitext, warm: Model | None, priors: Sequence[Prior]) -> dict[str, Any]:
+def signature(
+    recipe: Recipe,
+    seed: int,
+    bitext: Bitext,
+    warm: Model | None,
+    priors: Sequence[Prior],
+    constraints: Sequence[Constraint],
+) -> dict[str, Any]:
     """What tells a training from others: all that its iterations depend on."""
     return {
         "format": FORMAT_VERSION,
@@ -140,6 +147,7 @@ def signature(recipe: Recipe, seed: int, bitext: Bitext, warm: Model | None, pri
         "text": digest(bitext),
         "start": None if warm is None else _digest(warm),
         "priors": [[type(prior).__name__, vars(prior)] for prior in priors],
+        "constraints": [[constraint.name, constraint.to_dict()] for constraint in constraints],
     }
 
 
@@ -150,7 +158,8 @@ def _digest(model: Model) -> str:
     return found.hexdigest()
 
 
-def given(bitext: Bitext, corpus: Corpus, priors: Sequence[Prior]) -> dict[str, Any]:
+def given(bitext: Bitext, corpus: Corpus, priors: Sequence[Prior], constraints: Sequence[Constraint]) -> dict[str, Any]:
     """Values that a training has before it begins, and need not keep."""
     known = {"source": bitext.source.vocabulary, "target": bitext.target.vocabulary, "slots": corpus.slots}
-    return known | {f"prior {number}": prior for number, prior in enumerate(priors)}
+    known |= {f"prior {number}": prior for number, prior in enumerate(priors)}
+    return known | {f"constraint {number}": constraint for number, constraint in enumerate(constraints)}

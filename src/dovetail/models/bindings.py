@@ -73,9 +73,9 @@ class Binding:
 
 @dataclass
 class Bound:
-    """All constraints of a model on one laid-out bitext, as the kernels take them."""
+    """All constraints of a model on one laid-out bitext, as the kernels take them; `lengths` are those of its pieces."""
 
-    shard: Shard
+    lengths: tuple[np.ndarray, np.ndarray]
     rows: np.ndarray
     columns: np.ndarray
     symmetric: bool
@@ -89,12 +89,12 @@ class Bound:
         rows, columns = (np.minimum.reduce(bounds) if bounds else np.zeros(0, np.float32) for bounds in asked)
         listed = joined([one for b in bindings for one in b.lists], len(shard.pieces))
         symmetric = any(b.symmetric for b in bindings)
-        return cls(shard, rows, columns, symmetric, symmetric or _crosses(listed), listed)
+        lengths = shard.pieces.source_length, shard.pieces.target_length
+        return cls(lengths, rows, columns, symmetric, symmetric or _crosses(listed), listed)
 
     def part(self, block: Block) -> Constraints:
         """What is asked of the pieces of one block."""
-        lengths = self.shard.pieces.source_length, self.shard.pieces.target_length
-        row, column = (int(length[: block.first].sum()) for length in lengths)
+        row, column = (int(length[: block.first].sum()) for length in self.lengths)
         begin = self.listed.begin[:, block.first : block.last + 1]
         own, entries = (slice(*begin[k, [0, -1]]) for k in range(2))
         return Constraints(

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.sharding import ManyShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.errors import InputError
 from dovetail.kernels.projection import planes
 from dovetail.kernels.projection import project as kernels
 from dovetail.kernels.projection.records import BlockMultipliers, CellMultipliers, Counted, Settings
 from dovetail.kernels.records import JumpSums, Workspace
+from dovetail.models import tree
 from dovetail.models.bindings import Bound
 from dovetail.models.constraints import Constraint, constraints, make_constraint
 from dovetail.models.hmm import HMM
@@ -73,6 +75,14 @@ class Multipliers:
     dense: dict[int, tuple[np.ndarray, np.ndarray, np.ndarray]] = field(default_factory=dict)
     cells: dict[tuple[int, int], CellMultipliers] = field(default_factory=dict)
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """For the store of a shard."""
+        return tree.kept(self, {})
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Multipliers:
+        return tree.taken(arrays, {})
+
 
 @dataclass
 class Effort:
@@ -104,6 +114,20 @@ class Constrained(IBM1):
         """This model for this text."""
         bindings = [constraint.bind(bitext, shard) for constraint in self.constraints]
         return replace(self, bound=Bound.of(bindings, shard), effort=Effort())
+
+    def ready_for_all(self: C, bitext: Bitext, shards: ManyShards) -> C:
+        """This model for a text in many shards, each of which finds in the store what is asked of it."""
+        for number in range(len(shards)):
+            shards.store.put(_asked(number), tree.kept(self.ready_for(bitext, shards.in_place(number)).bound, {}))
+        return replace(self, effort=Effort())
+
+    def sent(self: C) -> C:
+        return cast(C, replace(super().sent(), constraints=()))  # type: ignore[call-arg]
+
+    def on(self: C, shard: Shard, pool: Pool) -> C:
+        assert shard.place is not None
+        bound = tree.taken(shard.place.store.get(_asked(shard.place.number)), {})
+        return cast(C, replace(super().on(shard, pool), bound=bound))  # type: ignore[call-arg]
 
     def for_decoding(self, settings: RecipeSettings, seed: int, bitext: Bitext, shard: Shard) -> IBM1:
         """This model for this text, every constraint met to within the precision; or the plain one.
@@ -224,6 +248,11 @@ class ConstrainedIBM1(Constrained):
         cls, lexicon: TableLexicon, arrays: dict[str, np.ndarray], settings: dict[str, Any]
     ) -> ConstrainedIBM1:
         return cls(lexicon, **_described(settings))
+
+
+def _asked(number: int) -> str:
+    """The group in a store that tells what constraints ask of a shard."""
+    return f"asked-{number:05d}"
 
 
 def _described(settings: dict[str, Any]) -> dict[str, Any]:

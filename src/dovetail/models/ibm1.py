@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.sharding import StoredShards
+from dovetail.bitext.sharding import ManyShards, StoredShards
 from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.gibbs import alignments as alignment_kernels
 from dovetail.kernels.hmm import agreement as agreement_kernels
@@ -147,6 +147,10 @@ class IBM1(Model):
 
     def ready_for(self, bitext: Bitext, shard: Shard) -> IBM1:
         """As it is trained on this text."""
+        return self
+
+    def ready_for_all(self, bitext: Bitext, shards: ManyShards) -> IBM1:
+        """The same for a text in many shards."""
         return self
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:

@@ -50,7 +50,7 @@ def projection_for(chosen: Sequence[Constraint], options: ConstraintOptions) -> 
     )
 
 
-@reads(ConstraintOptions, takes_constraints=True)
+@reads(ConstraintOptions, takes_constraints=True, many_shards=lambda settings, cells: True, resumes=True)
 def train(task: Task) -> Constrained:
     """IBM Model 1 by plain EM, then the HMM by EM with projection; for IBM Model 1 alone, that with projection."""
     options = task.settings.of(ConstraintOptions)
