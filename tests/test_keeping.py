@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -151,6 +153,18 @@ def test_what_is_kept_comes_back_as_it_was(tmp_path):
     assert back[3] is Slots
     assert back["known"] is tmp_path
     np.testing.assert_array_equal(back["a"][0].target, slots.target)
+
+
+def test_nobody_has_the_arrays_after_they_were_kept_and_taken():
+    values = np.arange(3.0)
+    known = weakref.ref(values)
+    gc.disable()
+    try:
+        assert taken(kept({"values": values}, {}), {})["values"] is values
+        del values
+        assert known() is None
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("path", ["os:system", "dovetail.models.tree:json", "dovetail.bitext.store:release"])

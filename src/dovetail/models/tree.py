@@ -6,7 +6,7 @@ from what comes back.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Any
@@ -18,16 +18,30 @@ PACKAGE = __name__.partition(".")[0]
 
 def kept(value: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """A tree of values as arrays; `tree` is its JSON.  Values that are `given` are left to whoever takes it."""
-    names = {id(known): name for name, known in given.items()}
-    arrays: dict[str, np.ndarray] = {}
-    places: dict[int, str] = {}  # arrays that two branches share are one again when they are read
+    keeping = _Keeping(given)
+    tree = json.dumps(keeping.branch(value))
+    return {**keeping.arrays, "tree": np.frombuffer(tree.encode(), np.uint8)}
 
-    def branch(value: Any) -> Any:
-        if id(value) in names:
-            return {"given": names[id(value)]}
+
+def taken(arrays: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Any:
+    """The values of `kept`."""
+    return _value(json.loads(arrays["tree"].tobytes()), arrays, given)
+
+
+class _Keeping:
+    """Branches of a tree, and the arrays that stand beside it."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._names = {id(known): name for name, known in given.items()}
+        self._places: dict[int, str] = {}  # arrays that two branches share are one again when they are read
+
+    def branch(self, value: Any) -> Any:
+        if id(value) in self._names:
+            return {"given": self._names[id(value)]}
         if isinstance(value, np.ndarray):
-            place = places.setdefault(id(value), str(len(places)))
-            arrays[place] = value
+            place = self._places.setdefault(id(value), str(len(self._places)))
+            self.arrays[place] = value
             return {"array": place}
         if isinstance(value, np.generic):
             return {"scalar": value.dtype.str, "value": value.item()}
@@ -36,47 +50,43 @@ def kept(value: Any, given: Mapping[str, Any]) -> dict[str, np.ndarray]:
         if isinstance(value, type):
             return {"type": _path(value)}
         if is_dataclass(value):
-            return {"class": _path(type(value)), "of": {f.name: branch(getattr(value, f.name)) for f in fields(value)}}
+            parts = {part.name: self.branch(getattr(value, part.name)) for part in fields(value)}
+            return {"class": _path(type(value)), "of": parts}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return {"record": _path(type(value)), "of": [branch(part) for part in value]}
+            return {"record": _path(type(value)), "of": [self.branch(part) for part in value]}
         if isinstance(value, dict):
-            return {"dict": [[branch(key), branch(part)] for key, part in value.items()]}
+            return {"dict": [[self.branch(key), self.branch(part)] for key, part in value.items()]}
         if isinstance(value, list | tuple):
-            return {type(value).__name__: [branch(part) for part in value]}
+            return {type(value).__name__: [self.branch(part) for part in value]}
         raise TypeError(f"a {type(value).__name__} cannot be kept")
 
-    arrays["tree"] = np.frombuffer(json.dumps(branch(value)).encode(), np.uint8)
-    return arrays
 
+def _value(branch: Any, arrays: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Any:
+    def values(parts: Iterable[Any]) -> list[Any]:
+        return [_value(part, arrays, given) for part in parts]
 
-def taken(arrays: Mapping[str, np.ndarray], given: Mapping[str, Any]) -> Any:
-    """The values of `kept`."""
-
-    def value(branch: Any) -> Any:
-        if not isinstance(branch, dict):
-            return branch
-        match branch:
-            case {"given": name}:
-                return given[name]
-            case {"array": place}:
-                return arrays[place]
-            case {"scalar": dtype, "value": number}:
-                return np.dtype(dtype).type(number)
-            case {"type": path}:
-                return _found(path)
-            case {"class": path, "of": parts}:
-                return _found(path)(**{name: value(part) for name, part in parts.items()})
-            case {"record": path, "of": parts}:
-                return _found(path)(*map(value, parts))
-            case {"dict": items}:
-                return {value(key): value(part) for key, part in items}
-            case {"list": parts}:
-                return [value(part) for part in parts]
-            case {"tuple": parts}:
-                return tuple(value(part) for part in parts)
-        raise ValueError("what was kept is of another version")
-
-    return value(json.loads(arrays["tree"].tobytes()))
+    match branch:
+        case {"given": name}:
+            return given[name]
+        case {"array": place}:
+            return arrays[place]
+        case {"scalar": dtype, "value": number}:
+            return np.dtype(dtype).type(number)
+        case {"type": path}:
+            return _found(path)
+        case {"class": path, "of": parts}:
+            return _found(path)(**dict(zip(parts, values(parts.values()), strict=True)))
+        case {"record": path, "of": parts}:
+            return _found(path)(*values(parts))
+        case {"dict": items}:
+            return dict(map(values, items))
+        case {"list": parts}:
+            return values(parts)
+        case {"tuple": parts}:
+            return tuple(values(parts))
+        case dict():
+            raise ValueError("what was kept is of another version")
+    return branch
 
 
 def _path(kind: type) -> str:
