@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dovetail import Aligner, Alignments, Bitext, InputError, TextOptions, read_bitext
 from dovetail.alignments.whitespace import on_whitespace_tokens
 from dovetail.bitext.normalise import Normaliser
+from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.readers import read_pairs
 from dovetail.bitext.vocabulary import Vocabulary
 
@@ -279,3 +280,13 @@ def test_a_word_against_a_very_long_line_is_aligned_in_bounds():
     aligner = Aligner("hmm", threads=2).fit(bitext)
     for alignment, (I, J) in zip(aligner.align(bitext), bitext.lengths, strict=True):
         assert all(i < I and j < J for i, j in alignment.links)
+
+
+@given(tokens=st.lists(st.text(st.characters(), max_size=6), unique=True, max_size=12), data=st.data())
+@settings(deadline=None)
+def test_tokens_come_back_from_their_numbers(tokens, data):
+    """Whatever is in them, ends of lines too."""
+    numbered = TokenNumbers.of(tokens)
+    assert numbered.tokens() == tokens
+    chosen = data.draw(st.lists(st.integers(0, len(tokens) - 1), max_size=8) if tokens else st.just([]))
+    assert numbered.tokens(np.array(chosen, np.int64)) == [tokens[number] for number in chosen]
