@@ -206,3 +206,13 @@ def test_headlines_name_the_best_of_the_papers_systems(tmp_path):
     assert text.splitlines()[-1] == "| a-b-c, 10 pairs | 5.0 (1.0) | 10.0 (9.0) | – | 8.0 (`zhao2010-hmmf`) |"
     for _, paper, job, _ in headlines.SYSTEMS:
         assert (paper, job) in {(one.paper, one.name) for module in PAPERS.values() for one in module.JOBS}
+
+
+def test_names_between_backquotes_are_code_and_lines_beyond_ten_are_dashed():
+    table = Table("`hmm` & more", ["system"], [["`a<b`"]])
+    lines = {f"line {n}": [(0.0, float(n)), (1.0, float(n))] for n in range(12)}
+    made = page([Section("tables", [table], [Figure("many", "x", "y", lines)])], "by `this`")
+    assert "<code>hmm</code> &amp; more" in made
+    assert "<code>a&lt;b</code>" in made
+    assert "by <code>this</code>" in made
+    assert made.count("stroke-dasharray") >= 2

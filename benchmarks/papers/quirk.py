@@ -67,11 +67,15 @@ def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
         ]
     )
     section.tables.append(Table("Table 1: AER, per cent", head, rows, printed=2))
-    lines = {
-        f"{name}:{size} {way}": store.curve(PAPER, "quirk2013", name, size, f"{way} converged")
-        for name, size in texts
-        for way in DIRECTIONS
-    }
     note = f"The paper has one point: {PRINTED_CONVERGED:.0f} per cent after 40 iterations (section 5)."
-    section.figures.append(Figure("Converged by iteration", "iteration", "per cent of sentences", dict(lines), note))
+    for pairs in dict.fromkeys(size for _, size in texts):
+        lines = {
+            f"{name} {way}": store.curve(PAPER, "quirk2013", name, size, f"{way} converged")
+            for name, size in texts
+            if size == pairs
+            for way in DIRECTIONS
+        }
+        title = f"Converged by iteration, {pairs:,} pairs"
+        if any(lines.values()):
+            section.figures.append(Figure(title, "iteration", "per cent of sentences", dict(lines), note))
     return [section]

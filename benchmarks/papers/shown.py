@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -14,10 +15,10 @@ from papers.store import Store
 
 Point = Sequence[float]
 STYLE = """
-body { font: 16px/1.5 Georgia, serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color: #222; }
+body { font: 16px/1.5 Georgia, serif; margin: 2rem auto; max-width: 90rem; padding: 0 1rem; color: #222; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 0.85rem; display: block; overflow-x: auto; }
 th, td { padding: 0.2rem 0.6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: white; }
 .paper { background: #f6f1e4; }
 svg { max-width: 100%; height: auto; }
 """
@@ -89,13 +90,13 @@ def rows_of(table: Table) -> str:
 
 
 def page(sections: Sequence[Section], about: str) -> str:
-    body = [f"<h1>The papers' tables</h1><p>{escape(about)}</p>"]
+    body = [f"<h1>The papers' tables</h1><p>{_html(about)}</p>"]
     for section in sections:
-        body.append(f"<h2>{escape(section.title)}</h2>")
+        body.append(f"<h2>{_html(section.title)}</h2>")
         body += [_table(table) for table in section.tables]
         for figure in section.figures:
-            note = f"<p>{escape(figure.note)}</p>" if figure.note else ""
-            body.append(f"<h3>{escape(figure.title)}</h3>{note}{drawn(figure)}")
+            note = f"<p>{_html(figure.note)}</p>" if figure.note else ""
+            body.append(f"<h3>{_html(figure.title)}</h3>{note}{drawn(figure)}")
     head = f'<meta charset="utf-8"><title>The papers\' tables</title><style>{STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
@@ -105,12 +106,17 @@ def _table(table: Table) -> str:
 
     def row(cells: Sequence[Any], tag: str) -> str:
         return "".join(
-            f"<{tag}{' class=paper' if n >= last else ''}>{escape(shown(cell))}</{tag}>" for n, cell in enumerate(cells)
+            f"<{tag}{' class=paper' if n >= last else ''}>{_html(shown(cell))}</{tag}>" for n, cell in enumerate(cells)
         )
 
-    note = f"<p>{escape(table.note)}</p>" if table.note else ""
+    note = f"<p>{_html(table.note)}</p>" if table.note else ""
     rows = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in table.rows)
-    return f"<h3>{escape(table.title)}</h3>{note}<table><tr>{row(table.head, 'th')}</tr>{rows}</table>"
+    return f"<h3>{_html(table.title)}</h3>{note}<table><tr>{row(table.head, 'th')}</tr>{rows}</table>"
+
+
+def _html(text: str) -> str:
+    """Text as HTML; what stands between backquotes, as in Markdown, is a name."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def drawn(figure: Figure) -> str:
@@ -120,9 +126,12 @@ def drawn(figure: Figure) -> str:
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "dovetail"
     matplotlib.rcParams["svg.fonttype"] = "none"  # text stays text
+    from cycler import cycler
     from matplotlib import pyplot
 
     picture, axes = pyplot.subplots(figsize=(6.4, 3.6))
+    # After ten colours lines are dashed: no two look alike.
+    axes.set_prop_cycle(cycler(linestyle=["-", "--", ":"]) * pyplot.rcParamsDefault["axes.prop_cycle"])
     groups = list(dict.fromkeys(group for bars in figure.bars.values() for group, _ in bars))
     for n, (name, bars) in enumerate(figure.bars.items()):
         width = 0.8 / len(figure.bars)
