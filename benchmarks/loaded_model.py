@@ -220,7 +220,7 @@ def share_alone(aligner: Any, source: str, target: str) -> float:
             list(pool.map(look_up, parts))
             return perf_counter() - began
 
-    seconds = {1: [], 2: []}  # type: dict[int, list[float]]
+    seconds: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(TURNS):
         for threads, walls in seconds.items():
             walls.append(wall(threads))

@@ -32,7 +32,7 @@ NASTY = [
 
 def serious(page):
     """What axe-core, the accessibility checker, finds serious or critical: rule, and where."""
-    package = pytest.importorskip("axe_playwright_python")
+    package = pytest.importorskip("axe_playwright_python", reason="needs axe, of the test extra")
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate((files(package) / "axe.min.js").read_text("utf-8"))
     found = page.evaluate("() => axe.run({resultTypes: ['violations']})")

@@ -23,6 +23,7 @@ import commits  # noqa: E402
 import dictionary  # noqa: E402
 import environments  # noqa: E402
 import house  # noqa: E402
+import loaded_model  # noqa: E402
 import overview  # noqa: E402
 import peers  # noqa: E402
 import projection  # noqa: E402
@@ -600,6 +601,14 @@ def test_two_threads_are_compared_without_the_start_up(hansards, tmp_path, monke
     assert rows == [f"| fast | {cells} |", f"| a saved `default` | {cells} |"]
     assert threads.main(["--data", str(hansards), "--pairs", "1000"]) == 2
     assert "not 1,000" in capsys.readouterr().err
+
+
+def test_what_threads_wait_for_counts_as_serial():
+    stages = {"read": 0.1, "write": 0.2, loaded_model.LOOK_UP: 1.0, "gather": 8.7, loaded_model.WAITING: 0.4}
+    table = loaded_model._stages_table(stages, 1_000_000)
+    assert "| look words up | 1.00 | 0.40 |" in table
+    assert "| all | 10.00 |" in table
+    assert "0.8 of 11.3 seconds are serial, which allows 32 cores to be 10.1 times as fast" in table
 
 
 def test_two_workers_are_put_beside_two_threads(hansards, tmp_path, monkeypatch):

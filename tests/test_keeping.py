@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import same_bytes
-from dovetail import Aligner, InputError
+from dovetail import Aligner, Dictionary, InputError, Limit, PairConstraint
 from dovetail.bitext import shards
 from dovetail.bitext.shards import Slots
 from dovetail.bitext.store import Folder
@@ -93,6 +93,27 @@ def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bytes(rec
     np.testing.assert_array_equal([value for _, value in resumed.history], [value for _, value in whole.history])
 
 
+class NoFirst(PairConstraint):
+    """Somebody's own, which no file of ours can keep."""
+
+    name = "no-first"
+
+    def limits(self, source, target):
+        yield Limit({(0, 0): 1.0}, at_most=0.2)
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_training_under_somebodys_own_constraint_goes_on(demo, tmp_path):
+    own, options = [NoFirst()], {"seed": 1, "threads": 2, "hmm_iterations": 4}
+    whole = Aligner("hmm-constrained", **options).fit(demo, constraints=own)
+    resumed = Aligner("hmm-constrained", **options)
+    with pytest.raises(Killed):
+        resumed.fit(demo, killed_after(70), constraints=own, work=tmp_path / "work")
+    assert list((tmp_path / "work" / "training").glob("stage-1*"))  # in the midst of what is constrained
+    resumed.fit(demo, constraints=own, work=tmp_path / "work")
+    assert same_bytes.hashes(resumed.align(demo)) == same_bytes.hashes(whole.align(demo))
+
+
 KILLED_RUN = """
 import sys
 import dovetail.fitting, same_bytes
@@ -130,6 +151,10 @@ def test_a_work_folder_of_another_training_is_refused(demo, tmp_path):
     ):
         with pytest.raises(InputError, match="something else"):
             aligner.fit(text, work=tmp_path / "work")
+    constrained = Aligner("ibm1-constrained", ibm1_iterations=1)
+    constrained.fit(demo, constraints=[Dictionary([("house", "chambre")])], work=tmp_path / "constrained")
+    with pytest.raises(InputError, match="something else"):
+        constrained.fit(demo, constraints=[Dictionary([("house", "maison")])], work=tmp_path / "constrained")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(InputError, match="neither empty"):

@@ -199,10 +199,8 @@ class ManyShards(StoredShards, Corpus):
 
     def in_place(self, number: int) -> Shard:
         """The pieces of a shard as they stand in the text, with its ids and numbers of pairs; without slots and blocks."""
-        pieces = Windows(*(getattr(self.pieces, field.name)[slice(*self._runs[number])] for field in fields(Windows)))
-        sizes = len(self.bitext.source.vocabulary), len(self.bitext.target.vocabulary)
-        none = Slots(np.zeros(sizes[0] + 1, np.int64), np.empty(0, np.int32), sizes[1])
-        return Shard(self.bitext.source.ids, self.bitext.target.ids, pieces, none, [])
+        ids, none = (self.bitext.source.ids, self.bitext.target.ids), self.slots.none()
+        return Shard(*ids, self.pieces.part(*self._runs[number]), none, [])
 
     def pieces_of(self, number: int) -> int:
         """How many pieces a shard has."""

@@ -71,8 +71,7 @@ def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarra
 
 
 def _packed(words: Iterable[str]) -> Letters:
-    # `fold`, without a call for each of the many words that are ASCII
-    folded = [(word.lower() if word.isascii() else fold(word))[:LONGEST_WORD] for word in words]
+    folded = [fold(word)[:LONGEST_WORD] for word in words]
     offsets = np.cumsum([0, *map(len, folded)], dtype=np.int64)
     codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
     plain = _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit)

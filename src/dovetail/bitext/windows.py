@@ -7,7 +7,7 @@ proportion and overlapping by `OVERLAP` tokens, so that a link may stray that fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -37,6 +37,10 @@ class Windows:
 
     def __len__(self) -> int:
         return len(self.pair)
+
+    def part(self, first: int, last: int) -> Windows:
+        """Pieces first..last - 1, where they are."""
+        return Windows(*(getattr(self, own.name)[first:last] for own in fields(self)))
 
 
 def cut(source_offsets: np.ndarray, target_offsets: np.ndarray, longest: int = LONGEST) -> Windows:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -13,7 +13,6 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.shards import Block, Shard, lay_out
-from dovetail.bitext.windows import Windows
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.laboratory.empty_words import expect
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
@@ -250,5 +249,5 @@ def fit_online(learner: Any, task: Task, iterations: int, memory: Sequence[Any],
 
 def part_of(shard: Shard, block: Block) -> Shard:
     """A shard of this block alone."""
-    pieces = Windows(*(getattr(shard.pieces, own.name)[block.first : block.last] for own in fields(Windows)))
+    pieces = shard.pieces.part(block.first, block.last)
     return replace(shard, pieces=pieces, blocks=[block])

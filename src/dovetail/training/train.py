@@ -132,10 +132,10 @@ class Task:
         else:
             model = self.untrained(self.lexicon(), **arguments)
             iterations = self.settings.of(IBM1Stage).ibm1_iterations
-        only = self.corpus.only
-        model = (
-            model.ready_for(self.bitext, only) if only is not None else model.ready_for_all(self.bitext, self.corpus)
-        )
+        if self.corpus.only is not None:
+            model = model.ready_for(self.bitext, self.corpus.only)
+        else:
+            model = model.ready_for_all(self.bitext, self.corpus)
         return self.fit(model, iterations, watch=self.watch)
 
 

@@ -185,15 +185,3 @@ def spread(hashes, known, table):
         while table[place] >= 0:
             place = (place + np.uint64(1)) & mask
         table[place] = number
-
-
-@kernel
-def join_tokens(store, starts, chosen, lines):
-    """The chosen tokens one after another, with a line's end behind each."""
-    place = 0
-    for number in chosen:
-        for k in range(starts[number], starts[number + 1]):
-            lines[place] = store[k]
-            place += 1
-        lines[place] = 10
-        place += 1
