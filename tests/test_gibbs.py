@@ -22,6 +22,7 @@ from dovetail.kernels.gibbs.random import draw, stream, uniform
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1, Sampling
 from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, fertilities
+from dovetail.models.sampled_statistics import Starts
 from dovetail.pool import Pool
 from test_models import POOL, cells_of, entries, random_jumps, random_lexicon, weight_functions
 
@@ -421,7 +422,7 @@ def test_counts_of_given_alignments_are_what_they_say():
                 reach = [k - before for k in range(I)]
                 for d in reach:
                     exposure[longest + d] += 1 / sum(jump(k) for k in reach)
-        fertility = counts.fertility(direction)
+        fertility = counts.fertility(shard.slots)[direction]
         assert fertility.links == pytest.approx(links)
         assert fertility.tokens.tolist() == histogram.sum(axis=1).tolist()
         assert fertility.histogram == pytest.approx(histogram)
@@ -430,8 +431,8 @@ def test_counts_of_given_alignments_are_what_they_say():
         assert counts.jumps[direction].start[0] == pytest.approx(first)
     assert counts.lexicon.null_forward.tolist() == [0, 1, 0]
     assert counts.lexicon.null_reverse.tolist() == [0, 2, 0]
-    assert counts.fertility(0).null_exposure == 5
-    assert counts.fertility(1).null_exposure == 6
+    assert counts.fertility(shard.slots)[0].null_exposure == 5
+    assert counts.fertility(shard.slots)[1].null_exposure == 6
 
 
 def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
@@ -443,7 +444,7 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     work = shard.workspace()
     starts = [(np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)) for block in shard]
     for pool in (Pool(3), POOL):
-        counts, _ = model.expect(shard, starts, pool, lambda pieces: None)
+        counts, _ = model.expect(shard, Starts(starts), pool, lambda pieces: None)
         expected, score = model.zeros(shard), np.zeros(2)
         for block, start in zip(shard, starts, strict=True):
             view = block.view(work)

@@ -21,7 +21,7 @@ from dovetail.bitext import shards
 from dovetail.bitext.shards import Slots
 from dovetail.bitext.store import Folder
 from dovetail.models.tree import kept, taken
-from dovetail.recipes import recipes
+from dovetail.recipes import find_recipe
 from dovetail.training.train import trainings
 from folders import contents
 from test_sharding import cut_into
@@ -32,6 +32,9 @@ RESUMED = [
     ("hmm", {}),
     ("hmm-agreement", {}),
     ("hmm-symmetric", {"hmm_iterations": 5}),
+    ("hmm-fertility", {"samples": 2}),
+    ("hmm-fertility-hard", {"samples": 2, "fertility_iterations": 2}),
+    ("zhao2010-hmmf", {"samples": 1, "decoding_samples": 1, "decoding_restarts": 1, "chain_start": "hmm"}),
     ("joint", {}),
     ("joint-best", SOME),
     ("joint", SOME),
@@ -203,4 +206,4 @@ def test_nothing_but_classes_of_the_package_is_made(path, tmp_path):
 
 
 def test_every_training_that_resumes_is_tested():
-    assert {recipes[name].training for name, _ in RESUMED} == {n for n, one in trainings.items() if one.resumes}
+    assert {find_recipe(name).training for name, _ in RESUMED} == {n for n, one in trainings.items() if one.resumes}

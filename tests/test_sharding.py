@@ -14,8 +14,9 @@ from dovetail.bitext import sharding, shards, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.store import Folder, Store, release
+from dovetail.laboratory.papers import PAPERS
 from dovetail.pool import Pool
-from dovetail.recipes import recipes
+from dovetail.recipes import find_recipe, recipes
 from dovetail.training.train import trainings
 from folders import contents
 from test_models import bitexts
@@ -30,12 +31,18 @@ MANY = [
     ("hmm-symmetric", {}),
     ("hmm-bijective", {"warm_multipliers": False}),
     ("ibm1-bijective", {}),
+    ("hmm-fertility", {"samples": 3}),
+    ("hmm-fertility", {"samples": 3, "fertility": "categorical", "soft_counts": False}),
+    ("ibm1-fertility", {"samples": 2, "restarts": 2}),
+    ("hmm-fertility-hard", {"samples": 2, "hard_iterations": 1}),
+    ("zhao2010-hmmf", {"samples": 2, "decoding_samples": 2, "decoding_restarts": 1}),
     ("joint-best", SOME),
     ("joint-best", {**SOME, "whole_iterations": 1}),
     ("joint", {**SOME, "whole_cells": 1_000_000, "leave_one_out": False}),
     ("joint", {**SOME, "whole_cells": 10_000}),
     ("joint-fast", {**SOME, "spelling": False}),
 ]
+ALL = [find_recipe(name) for name in (*recipes, *PAPERS)]
 
 
 def cut_into(monkeypatch, cells: int) -> None:
@@ -212,10 +219,10 @@ def test_fertilities_are_counted_in_the_text_that_was_fitted(demo, monkeypatch):
 
 
 def test_every_training_that_goes_over_shards_is_tested():
-    tested = {recipes[name].training for name, _ in MANY}
+    tested = {find_recipe(name).training for name, _ in MANY}
     able = {
         name
         for name, training in trainings.items()
-        if any(training.many_shards(recipe.options, 1 << 40) for recipe in recipes.values() if recipe.training == name)
+        if any(training.many_shards(recipe.options, 1 << 40) for recipe in ALL if recipe.training == name)
     }
     assert tested == able

@@ -118,7 +118,7 @@ class StoredShards(Sequence[Shard]):
             return [self[k] for k in range(len(self))[number]]
         number = range(len(self))[number]
         arrays = self.store.get(_name(number))
-        place = Place(number, self.store.get(places_of(_name(number)))["places"], self.store)
+        place = Place(number, int(arrays["run"][0]), self.store.get(places_of(_name(number)))["places"], self.store)
         return unpacked(arrays, place, self.n_targets, self.longest)
 
 

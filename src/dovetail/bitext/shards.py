@@ -113,10 +113,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a shard stands among others: its number, which slots of the whole text its own are, and the store that all of
-    them put things aside in."""
+    """Where a shard stands among others: its number and first piece, which slots of the whole text its own are, and the
+    store that all of them put things aside in."""
 
     number: int
+    first: int
     slots: np.ndarray  # int32 or int64 (slots of the shard,)
     store: Store
 
@@ -134,6 +135,11 @@ class Shard:
     slots: Slots
     blocks: list[Block]
     place: Place | None = None
+
+    @property
+    def first(self) -> int:
+        """The number of its first piece in the whole text."""
+        return 0 if self.place is None else self.place.first
 
     @property
     def longest(self) -> int:

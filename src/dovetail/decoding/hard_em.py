@@ -11,8 +11,9 @@ import numpy as np
 
 from dovetail.bitext.shards import Shard
 from dovetail.decoding.exact_fertility import ExactFertility, ExactOptions
-from dovetail.models.fertile import FertilityModel, SampledStatistics, Sampling
-from dovetail.models.model import Learner, Memory, Worked
+from dovetail.models.fertile import FertilityModel, Sampling
+from dovetail.models.model import Around, Memory, Worked
+from dovetail.models.sampled_statistics import SampledStatistics
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import sampling
@@ -29,22 +30,22 @@ class HardOptions(Options):
 
 
 @dataclass
-class Hard(Learner):
+class Hard(Around):
     """Each iteration: the best alignment of every pair in both directions, then the M-step as if it were the truth."""
 
-    model: FertilityModel
-    decoder: ExactFertility
+    limits: ExactOptions
 
     name = "hard"
 
     def expect(self, shard: Shard, memory: Memory, pool: Pool, worked: Worked) -> tuple[SampledStatistics, Memory]:
-        statistics = self.model.zeros(shard)
-        work = shard.workspace()
+        limits = self.limits
+        decoder = ExactFertility(limits.exact_iterations, limits.exact_seconds, limits.exact_method)
+        statistics, work = self.model.zeros(shard), shard.workspace()
         for block in shard:
             view = block.view(work)
             self.model.lexicon.gather(block, view, pool)
-            best, _ = self.decoder.solve(self.model, block, view, pool)
-            streams = np.arange(block.first, block.last)  # nothing is drawn
+            best, _ = decoder.solve(self.model, block, view, pool)
+            streams = np.zeros(len(block.lines), np.int64)  # nothing is drawn
             self.model.sample(block, view, pool, COUNT_AS_GIVEN, streams, best, statistics=statistics)
             worked(block.last - block.first)
         return statistics, memory
@@ -53,7 +54,7 @@ class Hard(Learner):
         return replace(self, model=self.model.with_counts(statistics, pool))
 
 
-@reads(*sampling.train.options, ExactOptions, HardOptions)
+@reads(*sampling.train.options, ExactOptions, HardOptions, many_shards=lambda settings, cells: True, resumes=True)
 def train(task: Task) -> FertilityModel:
-    hard = Hard(sampling.train(task), ExactFertility.of(task.settings, None))
+    hard = Hard(sampling.train(task), task.settings.of(ExactOptions))
     return task.fit(hard, task.settings.of(HardOptions).hard_iterations).model

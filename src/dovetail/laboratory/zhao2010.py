@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -21,7 +20,8 @@ from dovetail.models.fertile import FertilityModel, Sampling
 from dovetail.models.fertility.factor import SAVED, Fertility, FertilityCounts, Spelling, null_mean
 from dovetail.models.ibm1 import IBM1, DenseStatistics, IBM1Stage
 from dovetail.models.jumps.distance import JumpCounts, JumpOptions
-from dovetail.models.model import Alignments, Learner, Memory, Worked
+from dovetail.models.model import Alignments, Around, Learner, Memory, Worked
+from dovetail.models.sampled_statistics import Starts
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em, sampling
@@ -154,10 +154,8 @@ class NoFertility(Fertility):
 
 
 @dataclass
-class FromBestPaths(Learner):
+class FromBestPaths(Around):
     """A model whose chains begin at its own best paths (section 5: initialising by the HMM's Viterbi algorithm)."""
-
-    model: FertilityModel
 
     name = "viterbi starts"
 
@@ -169,7 +167,7 @@ class FromBestPaths(Learner):
             marks = np.zeros(block.cells, np.uint8)
             self.model.mark_best_paths(block, view, marks, pool)
             starts.append(marked_alignments(block, marks))
-        statistics, _ = self.model.expect(shard, starts, pool, worked)
+        statistics, _ = self.model.expect(shard, Starts(starts), pool, worked)
         return statistics, memory
 
     def reestimate(self, statistics: Any, pool: Pool) -> FromBestPaths:
@@ -189,7 +187,13 @@ def marked_alignments(block: Block, marks: np.ndarray) -> Alignments:
     return forward, reverse
 
 
-@reads(sampling.SamplingOptions, BeginningOptions, UpdateOptions)
+@reads(
+    sampling.SamplingOptions,
+    BeginningOptions,
+    UpdateOptions,
+    many_shards=lambda settings, cells: settings.updates == 1,
+    resumes=True,
+)
 def train(task: Task) -> FertilityModel:
     """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words."""
     options, start = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions).chain_start
@@ -226,7 +230,7 @@ def in_parts(bitext: Bitext, shard: Shard, parts: int, pool: Pool) -> Shard:
     return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, cells)
 
 
-def fit_online(learner: Any, task: Task, iterations: int, memory: Sequence[Any], schedule: em.Schedule) -> Any:
+def fit_online(learner: Any, task: Task, iterations: int, memory: Starts, schedule: em.Schedule) -> Any:
     """EM with an M-step after every block: what was counted of it before is replaced, what others counted stays.
 
     The paper only says that sampling "updates parameters constantly"; this is incremental EM (Neal and Hinton 1998).  The
@@ -234,12 +238,13 @@ def fit_online(learner: Any, task: Task, iterations: int, memory: Sequence[Any],
     """
     shard, pool = task.shard, task.engine.pool
     parts = [part_of(shard, block) for block in shard]
+    starts = [Starts([start]) for start in memory.blocks]
     statistics: list[Any] = [None] * len(parts)
     task.monitor.begin(learner.name, iterations, len(shard.pieces))
     for iteration in range(iterations):
         learner = schedule(learner, iteration)
         for n, part in enumerate(parts):
-            statistics[n] = task.engine.sum(learner, OneShard(part), [memory[n : n + 1]], task.monitor.worked)[0]
+            statistics[n] = task.engine.sum(learner, OneShard(part), [starts[n]], task.monitor.worked)[0]
             if iteration > 0 or n == len(parts) - 1:
                 learner = learner.reestimate(reduce(add, statistics), pool)
         if task.monitor.iterated(reduce(add, [own.log_likelihood for own in statistics])).converged:

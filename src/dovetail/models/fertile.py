@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import Block, Shard, Slots
+from dovetail.bitext.shards import Block, Shard
+from dovetail.bitext.store import release
 from dovetail.kernels.gibbs import counts as gibbs_counts
 from dovetail.kernels.gibbs import records
 from dovetail.kernels.gibbs import sample as kernels
@@ -18,14 +19,14 @@ from dovetail.kernels.lexicon.table import FLOOR
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, SOURCE_SIDE, TARGET_SIDE, Workspace
 from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertility.entries import FertilityMeans
-from dovetail.models.fertility.factor import MOST, Fertility, FertilityCounts, fertilities, saved_fertility
+from dovetail.models.fertility.factor import MOST, Fertility, fertilities, saved_fertility
 from dovetail.models.fertility.features import spelling
 from dovetail.models.hmm import DIRECTIONS, HMM
 from dovetail.models.ibm1 import IBM1
-from dovetail.models.jumps.distance import JumpCounts
-from dovetail.models.lexicon.table import LexiconCounts, TableLexicon, add_with_nulls
+from dovetail.models.lexicon.table import LexiconCounts, TableLexicon, add_with_nulls, slot_parts
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Alignments, Potentials, Worked
+from dovetail.models.sampled_statistics import SampledStatistics, Starts, add_moves
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 
@@ -95,50 +96,6 @@ class Sampling:
     soft: bool = False
 
 
-@dataclass
-class SampledStatistics:
-    """Links, jumps, tokens of words and how many had 0, 1 ... links (words, MOST + 1; no columns unless wanted)."""
-
-    lexicon: LexiconCounts
-    jumps: tuple[JumpCounts, JumpCounts]
-    tokens: tuple[np.ndarray, np.ndarray]
-    histograms: tuple[np.ndarray, np.ndarray]
-    log_likelihood: np.ndarray
-    slots: Slots
-
-    def add_jumps(self, moves: np.ndarray, firsts: np.ndarray) -> None:
-        for total, of_moves, of_firsts in zip(self.jumps, moves, firsts, strict=True):
-            # Exposure comes as differences: every distance in reach of a word is exposed to it.
-            total.jump[0] += of_moves[0, :-1]
-            total.jump[1] += np.cumsum(of_moves[1])[:-1]
-            total.start[0] += of_firsts[0, :-1]
-            total.start[1] += np.cumsum(of_firsts[1])[:-1]
-
-    def fertility(self, direction: int) -> FertilityCounts:
-        counts, slots = self.lexicon.slots, self.slots
-        if direction == 0:
-            links = np.diff(np.concatenate([[0.0], np.cumsum(counts[:, 0])])[slots.row_start])
-            nulls = self.lexicon.null_forward
-        else:
-            links = np.bincount(slots.target, counts[:, 1], len(self.tokens[1]))
-            nulls = self.lexicon.null_reverse
-        tokens = self.tokens[direction]
-        return FertilityCounts(tokens, links, self.histograms[direction], float(nulls.sum()), float(tokens.sum()))
-
-    def __add__(self, other: SampledStatistics) -> SampledStatistics:
-        return SampledStatistics(
-            self.lexicon + other.lexicon,
-            (self.jumps[0] + other.jumps[0], self.jumps[1] + other.jumps[1]),
-            (self.tokens[0] + other.tokens[0], self.tokens[1] + other.tokens[1]),
-            (self.histograms[0] + other.histograms[0], self.histograms[1] + other.histograms[1]),
-            self.log_likelihood + other.log_likelihood,
-            self.slots,
-        )
-
-
-Starts = list[Alignments]  # of each block: where chains begin
-
-
 @dataclass(kw_only=True)
 class FertilityModel(IBM1):
     """What the two models share: sampling, counting, the M-step of fertility, and moving to another text.
@@ -164,16 +121,14 @@ class FertilityModel(IBM1):
 
     def zeros(self, shard: Shard) -> Any:
         """Nothing counted yet, but tokens."""
-        slots, longest, tokens = shard.slots, shard.longest, shard.token_counts()
+        slots = shard.slots
         widths = [MOST + 1 if fertility.wants_histogram else 0 for fertility in self.fertility]
-        zero = [fertility.zero for fertility in self.fertility]
         return SampledStatistics(
             LexiconCounts.zeros(slots),
-            (JumpCounts.zeros(longest), JumpCounts.zeros(longest)),
-            tokens,
+            shard.token_counts(),
             (np.zeros((slots.n_sources, widths[0])), np.zeros((slots.n_targets, widths[1]))),
-            np.array([tokens[0] @ zero[0], tokens[1] @ zero[1]]),
-            slots,
+            (self.fertility[0].zero, self.fertility[1].zero),
+            [self.no_sums(shard.longest)],
         )
 
     def expect(self, shard: Shard, memory: Starts | None, pool: Pool, worked: Worked) -> tuple[Any, Starts]:
@@ -183,11 +138,12 @@ class FertilityModel(IBM1):
         better in trials.  Without samples the starts are found, IBM Model 1's best alignments, and those are counted.
         """
         if memory is None:
-            memory = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in shard]
+            empty = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in shard]
+            memory = Starts(empty)
         statistics = self.zeros(shard)
         work = shard.workspace()
-        for block, start in zip(shard, memory, strict=True):
-            streams = np.arange(block.first, block.last)
+        for block, start in zip(shard, memory.blocks, strict=True):
+            streams = shard.first + np.arange(block.first, block.last)
             none = self.sampling.samples == 0
             self.sample(block, block.view(work), pool, self.sampling, streams, start, none, statistics)
             worked(block.last - block.first)
@@ -202,11 +158,17 @@ class FertilityModel(IBM1):
         With `inertia`, every word keeps its translations as if it had been seen with so many more links that went by them;
         `even` is for jumps, where there are some.
         """
-        forward, reverse = self.fertility
-        fertility = forward.reestimate(statistics.fertility(0)), reverse.reestimate(statistics.fertility(1))
-        gibbs_counts.add_expected(self.lexicon.table, inertia, statistics.lexicon.slots)
-        lexicon = self.lexicon.reestimate(statistics.lexicon, pool)
-        return replace(self, lexicon=lexicon, fertility=fertility)
+        slots, table = self.lexicon.slots, self.lexicon.table
+        statistics = statistics.whole(slots, pool)
+        (forward, reverse), seen = self.fertility, statistics.fertility(slots)
+        counts = cast(LexiconCounts, statistics.lexicon)
+        if inertia > 0.0:
+            for first, last in slot_parts(len(slots)):
+                gibbs_counts.add_expected(table[first:last], inertia, counts.slots[first:last])
+                release(counts.slots[first:last])
+                release(table[first:last])
+        lexicon = self.lexicon.reestimate(counts, pool)
+        return replace(self, lexicon=lexicon, fertility=(forward.reestimate(seen[0]), reverse.reestimate(seen[1])))
 
     def sample(
         self,
@@ -256,9 +218,11 @@ class FertilityModel(IBM1):
         parts = pool.map(task, block.tasks)
         if statistics is not None:
             self._count(block, work, [links for _, _, links in parts], histograms, statistics, pool)
+            sums = self.no_sums(longest)
+            sums.log_likelihood += scores.sum(axis=0)
             for moves, firsts, _ in parts if jumping else ():
-                statistics.add_jumps(moves, firsts)
-            statistics.log_likelihood += scores.sum(axis=0)
+                add_moves(sums.jumps, moves, firsts)
+            statistics.blocks.append(sums)
         return scores
 
     def _count(
@@ -271,7 +235,7 @@ class FertilityModel(IBM1):
         pool: Pool,
     ) -> None:
         """Add links and NULLs to the counts of their word types.  No two tasks share an entry."""
-        counts = statistics.lexicon
+        counts = cast(LexiconCounts, statistics.lexicon)
 
         def add(direction: int, low: int, high: int) -> None:
             for found in links:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +83,26 @@ class Learner(Protocol):
     def on(self, shard: Shard, pool: Pool) -> Learner:
         """What `expect` needs of this learner on one of many shards, whose slots are its own."""
         raise ValueError(f"the model {self.name} does not go from shard to shard")
+
+
+L = TypeVar("L", bound="Around")
+
+
+@dataclass
+class Around(Learner):
+    """What learns a model in a way of its own."""
+
+    model: Any
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self.model.lexicon
+
+    def sent(self: L) -> L:
+        return replace(self, model=self.model.sent())
+
+    def on(self: L, shard: Shard, pool: Pool) -> L:
+        return replace(self, model=self.model.on(shard, pool))
 
 
 class Model(Learner, Protocol):

@@ -15,13 +15,14 @@ from dovetail.models.fertility.histogram import FertilityHistogram
 from dovetail.models.jumps.binned import BinnedJumps
 from dovetail.models.lexicon.dirichlet import DirichletLexicon, DirichletOptions, LexiconPrior
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
+from dovetail.models.model import Alignments
 from dovetail.models.null import Null
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 from dovetail.training.bayes_chains import Chain, Stage, Strands, Sums, sweep
 from dovetail.training.bayes_climb import climb
 from dovetail.training.monitor import Monitor
-from dovetail.training.sampling import Starts, best_words
+from dovetail.training.sampling import best_words
 from dovetail.training.train import Task, reads
 
 SMALL_CELLS = 1 << 19  # up to here a text gets all the sweeps that were asked for
@@ -185,7 +186,9 @@ def cooccurrences(shard: Shard, pool: Pool) -> TableLexicon:
     return TableLexicon(slots, counts.slots.astype(np.float32), nulls)
 
 
-def make_chains(text: Strands, starts: Starts, settings: Settings, seed: int, seen: SeenCounts | None) -> list[Chain]:
+def make_chains(
+    text: Strands, starts: list[Alignments], settings: Settings, seed: int, seen: SeenCounts | None
+) -> list[Chain]:
     """Chains of both directions, each at `starts`."""
     slots, options = text.shard.slots, settings.of(ChainOptions)
     sizes, prior = (slots.n_sources, slots.n_targets), settings.of(DirichletOptions)

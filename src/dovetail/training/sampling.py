@@ -9,10 +9,11 @@ import numpy as np
 
 from dovetail.bitext.shards import Shard
 from dovetail.kernels.gibbs import alignments as kernels
-from dovetail.models.fertile import FertilityModel, FertilityOptions, Sampling, Starts
+from dovetail.models.fertile import FertilityModel, FertilityOptions, Sampling
 from dovetail.models.fertility.factor import MOST, FertilityCounts, Spelling, fertilities
 from dovetail.models.fertility.features import spelling
 from dovetail.models.lexicon.table import TableLexicon
+from dovetail.models.model import Alignments
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em
@@ -32,7 +33,7 @@ class SamplingOptions(Options):
     )
 
 
-def best_words(lexicon: TableLexicon, shard: Shard, pool: Pool) -> Starts:
+def best_words(lexicon: TableLexicon, shard: Shard, pool: Pool) -> list[Alignments]:
     """IBM Model 1's best alignments of both directions, where chains of other samplers begin."""
     starts, work = [], shard.workspace()
     for block in shard:
@@ -73,11 +74,12 @@ def counted(task: Task, lexicon: TableLexicon, sampling: Sampling) -> tuple[Fert
     first = first.with_options(task.settings)
     counts: Any
     counts, memory = task.engine.sum(first, task.corpus, [None] * len(task.corpus), lambda pieces: None)
-    forward, reverse = (kind.initial(counts.fertility(side), spellings[side]) for side in range(2))
+    seen = counts.whole(lexicon.slots, task.engine.pool).fertility(lexicon.slots)
+    forward, reverse = (kind.initial(*known) for known in zip(seen, spellings, strict=True))
     return replace(first, fertility=(forward, reverse), sampling=sampling), counts, memory
 
 
-@reads(SamplingOptions)
+@reads(SamplingOptions, many_shards=lambda settings, cells: True, resumes=True)
 def train(task: Task) -> FertilityModel:
     """From a trained IBM Model 1 to the fertility model of that name; the objective shown is the joint log-probability of
     the text and the last samples."""

@@ -25,10 +25,9 @@ def add_links(slots, posteriors, low, high, column, counts):
 @kernel
 def add_expected(table, links, counts):
     """Add what so many more links of every word would be expected to be: counts (slots, 2) += links * table."""
-    if links > 0.0:
-        for slot in range(len(table)):
-            counts[slot, 0] += links * table[slot, 0]
-            counts[slot, 1] += links * table[slot, 1]
+    for slot in range(len(table)):
+        counts[slot, 0] += links * table[slot, 0]
+        counts[slot, 1] += links * table[slot, 1]
 
 
 @kernel

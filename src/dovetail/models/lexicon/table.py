@@ -156,7 +156,7 @@ class TableLexicon(Lexicon):
         """
         lengths = np.diff(slots.row_start)
         partners = np.zeros(slots.n_targets, np.int64)
-        for first, last in _parts(len(slots)):
+        for first, last in slot_parts(len(slots)):
             partners += np.bincount(slots.target[first:last], minlength=slots.n_targets)
             release(slots.target[first:last])
         table = np.empty((len(slots), 2), np.float32) if table is None else table
@@ -173,7 +173,7 @@ class TableLexicon(Lexicon):
     def compact(self) -> TableLexicon:
         """Without entries at the floor, which a missing one is read as."""
         used = np.empty(len(self.slots), np.bool_)
-        for part in _parts(len(used)):
+        for part in slot_parts(len(used)):
             np.any(self.table[slice(*part)] > kernels.FLOOR, axis=1, out=used[slice(*part)])
             release(self.table[slice(*part)])
         slots, kept = self.slots.kept(used)
@@ -276,11 +276,11 @@ class TableLexicon(Lexicon):
                 release(values[first:last])
 
         pool.map(rows, slots.runs())
-        for first, last in _parts(len(slots)):
+        for first, last in slot_parts(len(slots)):
             kernels.column_totals(slots.target[first:last], counts.slots[first:last], totals, sizes)
             release(slots.target[first:last])
             release(counts.slots[first:last])
-        pool.map(columns, _parts(len(slots)))
+        pool.map(columns, slot_parts(len(slots)))
         kernels.normalise_null(counts.null_forward, *how, self.nulls.forward)
         kernels.normalise_null(counts.null_reverse, *how, self.nulls.reverse)
         return self
@@ -290,6 +290,19 @@ class TableLexicon(Lexicon):
         return replace(self, table=self.table.copy(), nulls=Nulls(self.nulls.forward.copy(), self.nulls.reverse.copy()))
 
 
-def _parts(slots: int) -> list[tuple[int, int]]:
+def link_totals(counts: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+    """Links of each source word forward, of each target word in reverse, by the counts of their slots (slots, 2)."""
+    forward, reverse = np.zeros(slots.n_sources), np.zeros(slots.n_targets)
+    for first, last in slots.runs():
+        own = slice(slots.row_start[first], slots.row_start[last])
+        before = np.concatenate([[0.0], np.cumsum(counts[own, 0])])
+        forward[first:last] = np.diff(before[slots.row_start[first : last + 1] - slots.row_start[first]])
+        reverse += np.bincount(slots.target[own], counts[own, 1], slots.n_targets)
+        release(counts[own])
+        release(slots.target[own])
+    return forward, reverse
+
+
+def slot_parts(slots: int) -> list[tuple[int, int]]:
     """Runs of about SLOT_TASK slots."""
     return [(first, min(first + SLOT_TASK, slots)) for first in range(0, slots, SLOT_TASK)]
