@@ -22,6 +22,7 @@ from dovetail.bitext.shards import Slots
 from dovetail.bitext.store import Folder
 from dovetail.models.tree import kept, taken
 from dovetail.recipes import find_recipe
+from dovetail.training import bayes
 from dovetail.training.train import trainings
 from folders import contents
 from test_sharding import cut_into
@@ -35,6 +36,8 @@ RESUMED = [
     ("hmm-fertility", {"samples": 2}),
     ("hmm-fertility-hard", {"samples": 2, "fertility_iterations": 2}),
     ("zhao2010-hmmf", {"samples": 1, "decoding_samples": 1, "decoding_restarts": 1, "chain_start": "hmm"}),
+    ("ibm1-bayes", {"chains": 2, "burn_in": 13, "samples": 3, "lag": 2}),
+    ("hmm-bayes", {"ibm1_sweeps": 3, "hmm_sweeps": 5, "burn_in": 6, "samples": 5, "adapt_sweeps": False}),
     ("joint", {}),
     ("joint-best", SOME),
     ("joint", SOME),
@@ -54,6 +57,7 @@ def demo():
 
 @pytest.fixture(params=["one shard", "many shards"])
 def cut(request, monkeypatch):
+    monkeypatch.setattr(bayes, "KEPT_SECONDS", 0.0)
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
     if request.param == "many shards":
         cut_into(monkeypatch, 9000)

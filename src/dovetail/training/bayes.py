@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from time import monotonic
 
 import numpy as np
 
@@ -29,6 +30,7 @@ SMALL_CELLS = 1 << 19  # up to here a text gets all the sweeps that were asked f
 USUAL_CELLS = 5_000_000  # here the HMM gets as many as were asked for
 LEAST, MOST = 0.2, 2.0  # how far its sweeps follow the size of the text
 LARGE_CELLS = 250_000_000  # from here on there are fewer chains, too
+KEPT_SECONDS = 10.0  # between sweeps after which a killed run can go on
 LEAST_BURN_IN, LEAST_SAMPLES = 60, 20  # of IBM Model 1, however large the text
 
 
@@ -49,7 +51,7 @@ class ChainOptions(Options):
     shards: int = option(0, at_least=0, help="strands of the text that are sampled side by side (0: by its size)")
 
 
-@reads(ChainOptions)
+@reads(ChainOptions, resumes=True)
 def train(task: Task) -> BayesIBM1 | BayesHMM:
     """From a trained IBM Model 1, whose best alignments are where chains begin, to the Bayesian model.
 
@@ -136,28 +138,50 @@ def run(
     monitor: Monitor,
     sampled: Callable[[], None] = lambda: None,
 ) -> None:
-    """All stages of all chains, side by side; `sampled` is called after each sample."""
-    for stage in stages:
-        if not stage.sweeps:
-            continue
-        if stage.fertile and not any(before.fertile for before in stages[: stages.index(stage)]):
-            _learn_fertility_prior(chains)
-        pool.map(Chain.begin, [(chain,) for chain in chains], stage)
-        pieces = len(chains[0].text.shard.pieces) if chains else 0
+    """All stages of all chains, side by side; `sampled` is called after each sample.  A killed run goes on after a sweep."""
+    stages = [stage for stage in stages if stage.sweeps]
+    pieces = len(chains[0].text.shard.pieces) if chains else 0
+    history: list[list[np.ndarray]] = []  # objectives of the stages that have begun, sweep by sweep
+    keeper, kept_at = monitor.keeper, monotonic()
+    known = keeper.begin() if keeper is not None else None
+    if known is not None:
+        history = known["history"]
+        for chain, state in zip(chains, known["chains"], strict=True):
+            chain.go_on(state)
+    begun = len(history)
+    for number, stage in enumerate(stages):
         monitor.begin(stage.name, stage.sweeps, pieces)
-        for turn in range(stage.sweeps):
+        if number < begun:
+            monitor.resume(history[number], pieces)
+        if number < begun - 1:
+            continue
+        if number >= begun:
+            history.append([])
+            if stage.fertile and not any(before.fertile for before in stages[:number]):
+                _learn_fertility_prior(chains)
+        pool.map(Chain.begin, [(chain,) for chain in chains], stage)
+        for turn in range(len(history[number]), stage.sweeps):
             sweep(chains, stage, pool)
             if stage.lag > 0 and (turn + 1) % stage.lag == 0:
                 pool.map(Chain.keep_sample, [(chain,) for chain in chains])
                 sampled()
             monitor.worked(pieces)
-            objective = np.zeros(2)
-            values = pool.map(Chain.log_probability, [(chain,) for chain in chains])
-            for chain, value in zip(chains, values, strict=True):
-                objective[chain.direction] += 2.0 * value / len(chains)
-            monitor.iterated(objective)
+            history[number].append(_objective(chains, pool))
+            monitor.iterated(history[number][-1])
+            if keeper is not None and monotonic() - kept_at >= KEPT_SECONDS:
+                keeper.keep(history=history, chains=[chain.state() for chain in chains])
+                kept_at = monotonic()
         if stage.climb:
             climb(chains, pool)
+
+
+def _objective(chains: Sequence[Chain], pool: Pool) -> np.ndarray:
+    """Twice the mean log-probability of the chains of each direction."""
+    objective = np.zeros(2)
+    values = pool.map(Chain.log_probability, [(chain,) for chain in chains])
+    for chain, value in zip(chains, values, strict=True):
+        objective[chain.direction] += 2.0 * value / len(chains)
+    return objective
 
 
 def _learn_fertility_prior(chains: Sequence[Chain]) -> None:

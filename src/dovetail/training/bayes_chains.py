@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -109,12 +110,31 @@ class Chain:
     def count(self) -> None:
         """Enter the alignments into the counts."""
         for block, alignment in zip(self.text.shard, self.alignments, strict=True):
-            bayes_counts.add_links(self._of(block), alignment, self.counts)
+            bayes_counts.add_links(self._of(block), alignment, self.counts, 1.0)
 
     def count_again(self, before: list[np.ndarray]) -> None:
         """Bring the counts of slots from the alignments `before` to those there are now."""
         for block, old, new in zip(self.text.shard, before, self.alignments, strict=True):
             bayes_counts.move_links(self._of(block), old, new, self.counts.links)
+
+    def state(self) -> dict[str, Any]:
+        """What cannot be counted again."""
+        sums = self.sums if self.sums.samples else None
+        return {
+            "alignments": self.alignments,
+            "sums": sums,
+            "sweeps": self.sweeps,
+            "fertility_prior": self.fertility_prior,
+        }
+
+    def go_on(self, state: dict[str, Any]) -> None:
+        """From a state that was kept; this chain is at its first alignments."""
+        before, self.alignments = self.alignments, state["alignments"]
+        for block, old, new in zip(self.text.shard, before, self.alignments, strict=True):
+            bayes_counts.add_links(self._of(block), old, self.counts, -1.0)
+            bayes_counts.add_links(self._of(block), new, self.counts, 1.0)
+        self.sums, self.sweeps = state["sums"] or self.sums, state["sweeps"]
+        self.fertility_prior = state["fertility_prior"]
 
     def begin(self, stage: Stage) -> None:
         """Count what the stage wants to know and the one before did not keep up to date."""

@@ -25,8 +25,8 @@ def twins(lines, side, ids, twin):
 
 
 @kernel
-def add_links(direction, alignment, counts):
-    """Add the links of a block's alignments to the counts of their word types."""
+def add_links(direction, alignment, counts, times):
+    """Add the links of a block's alignments, so many times, to the counts of their word types."""
     given, made = direction.given, direction.made
     nothing = len(counts.totals) - 1
     for piece in range(len(direction.pieces.lines)):
@@ -34,11 +34,11 @@ def add_links(direction, alignment, counts):
         for j in range(line[made.length]):
             i = np.int64(alignment[line[made.place] + j])
             if i == NULL:
-                counts.nulls[direction.made_ids[line[made.start] + j]] += 1.0
-                counts.totals[nothing] += 1.0
+                counts.nulls[direction.made_ids[line[made.start] + j]] += times
+                counts.totals[nothing] += times
             else:
-                counts.links[link_slot(line, i, j, direction)] += 1.0
-                counts.totals[direction.given_ids[line[given.start] + i]] += 1.0
+                counts.links[link_slot(line, i, j, direction)] += times
+                counts.totals[direction.given_ids[line[given.start] + i]] += times
 
 
 @kernel
