@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.shards import shard_of
-from dovetail.bitext.spelling import fold, letters, letters_beside, stems
+from dovetail.bitext.spelling import LONGEST_WORD, letters, letters_beside, stem_keys, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
+from dovetail.kernels.lexicon import stems as stem_kernels
 from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live.messages import speak, speak_to_others
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.stems import _known as known_stems
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
 from dovetail.pool import Pool
 
@@ -122,13 +124,30 @@ def test_the_longest_common_subsequence_of_words_that_fill_the_machine_word(one,
     assert common_subsequence(one, other) == table[-1, -1]
 
 
-@given(words=st.lists(st.text(max_size=6), max_size=5))
+def bare(text):
+    """Without case and diacritics."""
+    return "".join(a for a in unicodedata.normalize("NFD", text.casefold()) if not unicodedata.combining(a))
+
+
+def fold(word):
+    """Letter by letter; a word of nothing but diacritics stays."""
+    return "".join(unicodedata.normalize("NFC", bare(letter)) for letter in word) or word
+
+
+def words_of(packed):
+    return ["".join(map(chr, packed.codes[a:b])) for a, b in pairwise(packed.offsets)]
+
+
+@given(words=st.lists(st.text("ÉßŉİΣς\u0301\u0345\udcff日서Aa1", min_size=1) | st.text(min_size=1), unique=True))
+@example(words=["\u0301", "é\u0301x", "\u0301\u0302", "a" * 100, "ŉ" * 40, "x"])
 @settings(deadline=None)
-def test_folding_letter_by_letter_equals_folding_the_word(words):
+def test_words_are_folded_all_at_once_as_one_by_one(words):
+    packed = letters(Vocabulary(words))
+    assert words_of(packed) == [fold(word)[:LONGEST_WORD] for word in words]
+    found = [(any(map(str.isalpha, word)), any(map(str.isdigit, word))) for word in words_of(packed)]
+    assert packed.plain.tolist() == [alpha and not digit for alpha, digit in found]
     for word in words:
-        letters = unicodedata.normalize("NFD", word.casefold())
-        bare = "".join(a for a in letters if not unicodedata.combining(a)) or word
-        assert unicodedata.normalize("NFD", fold(word)) == unicodedata.normalize("NFD", bare)
+        assert unicodedata.normalize("NFD", fold(word)) == unicodedata.normalize("NFD", bare(word) or word)
 
 
 def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():
@@ -138,7 +157,7 @@ def test_stems_share_their_beginning_or_end_whatever_the_case_and_accents():
     assert tails[2] == tails[3]
     assert heads[4] == heads[5]
     assert tails[4] != tails[5]
-    assert fold("ÉCOLE") == "ecole"
+    assert words_of(letters(Vocabulary(["ÉCOLE"]))) == ["ecole"]
 
 
 def naive_stem(word, level):
@@ -186,10 +205,18 @@ def test_stems_are_found_in_another_vocabulary_by_their_letters(here, there):
         ours, theirs = stems(Vocabulary(here), level), stems(Vocabulary(others), level)
         names = {number: naive_stem(word, level) for word, number in zip(here, ours.numbers.tolist(), strict=True)}
         known = {naive_stem(word, level): number for word, number in zip(others, theirs.numbers.tolist(), strict=True)}
-        assert theirs.numbers_of(ours.keys).tolist() == [known.get(names[number], -1) for number in range(len(ours))]
-        beside = letters_beside(Vocabulary(here), Vocabulary(others), Vocabulary(here).numbers_in(Vocabulary(others)))
+        other = Vocabulary(others, np.arange(len(others)))
+        same = Vocabulary(here).numbers_in(other)
+        beside = letters_beside(Vocabulary(here), other, same)
         for found, wanted in zip(beside, letters(Vocabulary(here)), strict=True):
             assert found.tolist() == wanted.tolist()
+        numbers, shares = np.empty(len(here), np.int32), np.empty(len(here))
+        stem_kernels.find_stems(same, stem_keys(beside, level), known_stems(theirs, other), numbers, shares)
+        assert numbers.tolist() == [known.get(names[number], len(theirs)) for number in ours.numbers.tolist()]
+        for word, number, share in zip(here, numbers, shares, strict=True):
+            tokens = sum(max(n, 0.5) for n, stem in enumerate(theirs.numbers) if stem == number)
+            seen = max(others.index(word), 0.5) if word in others else 0.5
+            assert share == pytest.approx(seen / max(tokens, seen))
 
 
 def test_every_distance_lies_within_the_limits_of_its_bin():

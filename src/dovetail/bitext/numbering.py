@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
@@ -103,9 +104,19 @@ class TokenNumbers:
         self._types = kernels.Types(table, hashes, heads, starts[:-1], store)
         kernels.spread(hashes, self.known, table)
 
-    def tokens(self, numbers: np.ndarray | None = None) -> list[str]:
-        """The tokens with these numbers, or all of them."""
+    def tokens(self) -> list[str]:
+        starts, store = self._types.starts[: self.known + 1].tolist(), self._types.store.tobytes()
+        return [store[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
+
+    def letters(self, numbers: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Code points (int32) of the tokens with these numbers, or of all, one after the other; how many each has."""
+        starts, store = self._types.starts[: self.known + 1], self._types.store
         chosen = np.arange(self.known) if numbers is None else numbers
-        starts, store = self._types.starts, self._types.store.tobytes()
-        ranges = zip(starts[chosen].tolist(), starts[chosen + 1].tolist(), strict=True)
-        return [store[a:b].decode("utf-8", "surrogatepass") for a, b in ranges]
+        begin, length = starts[chosen], starts[chosen + 1] - starts[chosen]
+        ends = np.cumsum(length)
+        encoded = store[np.repeat(begin - (ends - length), length) + np.arange(length.sum())]
+        codes = encoded.tobytes().decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass")
+        before = np.concatenate(
+            [[0], np.cumsum(encoded & 0xC0 != 0x80)]
+        )  # every other byte belongs to the letter before
+        return np.frombuffer(codes, np.int32), before[ends] - before[ends - length]

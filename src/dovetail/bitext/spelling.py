@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -42,14 +41,9 @@ class _Folded(dict[int, str]):
 _FOLDED = _Folded()
 
 
-def fold(word: str) -> str:
-    """The word without case and diacritics."""
-    return word.lower() if word.isascii() else word.translate(_FOLDED) or word
-
-
 def letters(vocabulary: Vocabulary) -> Letters:
     """The vocabulary's words, folded and packed."""
-    return vocabulary.derived("letters", _packed)
+    return vocabulary.derived("letters", lambda words: _packed(*words.tokens.letters()))
 
 
 def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarray) -> Letters:
@@ -57,7 +51,7 @@ def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarra
 
     def made(words: Vocabulary) -> Letters:
         old, seen = letters(known), numbers >= 0
-        new = _packed(words.some(np.flatnonzero(~seen)))
+        new = _packed(*words.tokens.letters(np.flatnonzero(~seen)))
         place = np.where(seen, numbers, len(known) + np.cumsum(~seen) - 1)  # among the known ones and the new ones
         lengths = np.concatenate([np.diff(old.offsets), np.diff(new.offsets)])[place]
         begin = np.concatenate([old.offsets[:-1], new.offsets[:-1] + old.offsets[-1]])[place]
@@ -70,22 +64,48 @@ def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarra
     return vocabulary.derived("letters", made)
 
 
-def _packed(words: Iterable[str]) -> Letters:
-    folded = [fold(word)[:LONGEST_WORD] for word in words]
-    offsets = np.cumsum([0, *map(len, folded)], dtype=np.int64)
-    codes = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
-    plain = _any(codes, offsets, str.isalpha) & ~_any(codes, offsets, str.isdigit)
-    return Letters(codes, offsets, plain, _any(codes, offsets, _is_unspaced))
+def _packed(codes: np.ndarray, lengths: np.ndarray) -> Letters:
+    """Words of so many letters each, folded.  A letter may become several or none; a word of which nothing would be left
+    stays as it is."""
+    word = np.repeat(np.arange(len(lengths)), lengths)
+    kinds = _Kinds(codes)
+    folded = [_FOLDED[code] for code in kinds.present]
+    size = kinds.of(list(map(len, folded)))[codes]
+    begin = kinds.of(np.cumsum([0, *map(len, folded)])[:-1])[codes]
+    every = np.frombuffer("".join(folded).encode("utf-32-le", "surrogatepass"), np.int32)
+    bare = (np.bincount(word, size, len(lengths)) == 0)[word]
+    size[bare], begin[bare] = 1, len(every) + np.arange(bare.sum())
+    every = np.concatenate([every, codes[bare]])
+    word, ends = np.repeat(word, size), np.cumsum(size)
+    of_words = np.bincount(word, minlength=len(lengths))
+    kept = np.arange(len(word)) - np.repeat(np.cumsum(of_words) - of_words, of_words) < LONGEST_WORD
+    found = every[np.repeat(begin - (ends - size), size) + np.arange(len(word))][kept]
+    offsets = np.concatenate([[0], np.cumsum(np.minimum(of_words, LONGEST_WORD))])
+    kinds = _Kinds(found)
+    plain = kinds.any(found, offsets, str.isalpha) & ~kinds.any(found, offsets, str.isdigit)
+    return Letters(found, offsets, plain, kinds.any(found, offsets, _is_unspaced))
 
 
-def _any(codes: np.ndarray, offsets: np.ndarray, test: Callable[[str], bool]) -> np.ndarray:
-    """For each word whether one of its letters passes the test, which sees each letter of the text once."""
-    passes = np.zeros(codes.max(initial=-1) + 1, np.bool_)
-    passes[codes] = True
-    present = np.flatnonzero(passes)
-    passes[present] = [test(chr(code)) for code in present]
-    before = np.concatenate([[0], np.cumsum(passes[codes])])
-    return before[offsets[1:]] > before[offsets[:-1]]
+class _Kinds:
+    """The different letters of a text, so that each is looked at once."""
+
+    def __init__(self, codes: np.ndarray) -> None:
+        self.size = int(codes.max(initial=-1)) + 1
+        met = np.zeros(self.size, np.bool_)
+        met[codes] = True
+        self.present = np.flatnonzero(met).tolist()
+
+    def of(self, values: Sequence[int] | np.ndarray) -> np.ndarray:
+        """A number for each letter that is present, to be looked up by its code."""
+        table = np.zeros(self.size, np.int64)
+        table[self.present] = values
+        return table
+
+    def any(self, codes: np.ndarray, offsets: np.ndarray, test: Callable[[str], bool]) -> np.ndarray:
+        """For each word whether one of its letters passes the test."""
+        passes = self.of([test(chr(code)) for code in self.present])
+        before = np.concatenate([[0], np.cumsum(passes[codes])])
+        return before[offsets[1:]] > before[offsets[:-1]]
 
 
 def _is_unspaced(letter: str) -> bool:
@@ -101,19 +121,6 @@ class Stems:
 
     def __len__(self) -> int:
         return len(self.keys)
-
-    @cached_property
-    def _in_order(self) -> tuple[np.ndarray, np.ndarray]:
-        order = np.argsort(self.keys)
-        return order, self.keys[order]
-
-    def numbers_of(self, keys: np.ndarray) -> np.ndarray:
-        """For each of these keys the number of its stem, -1 where there is none."""
-        if not len(self):
-            return np.full(len(keys), -1, np.int32)
-        order, known = self._in_order
-        place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-        return np.where(known[place] == keys, order[place], -1).astype(np.int32)
 
 
 def stems(vocabulary: Vocabulary, level: int) -> Stems:

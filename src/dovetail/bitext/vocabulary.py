@@ -43,12 +43,6 @@ class Vocabulary:
     def __getitem__(self, number: int) -> str:
         return self.words[number]
 
-    def some(self, numbers: np.ndarray) -> list[str]:
-        """The words with these numbers."""
-        if self._words is None and self._tokens is not None:
-            return self._tokens.tokens(numbers)
-        return [self.words[number] for number in numbers.tolist()]
-
     def derived(self, name: Hashable, make: Callable[[Vocabulary], T]) -> T:
         """Something made from the words, once, and kept."""
         if name not in self._derived:

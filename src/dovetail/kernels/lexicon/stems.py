@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from dovetail.kernels import kernel
@@ -42,6 +44,38 @@ def stem_keys(codes, offsets, unspaced, level, keys):
             key = (key ^ np.uint64(codes[k])) * np.uint64(0x9E3779B97F4A7C15)
             key ^= key >> np.uint64(29)
         keys[word] = key
+
+
+class Known(NamedTuple):
+    """Words and stems of a model, of one side: each word's stem and count; stems' keys in order, their numbers, tokens."""
+
+    stem: np.ndarray  # int32 (words,)
+    count: np.ndarray  # int64 (words,)
+    keys: np.ndarray  # uint64 (stems,)
+    number: np.ndarray  # int64 (stems,)
+    tokens: np.ndarray  # float64 (stems,): a word never seen counts as half a time
+
+
+@kernel
+def find_stems(same, keys, known, numbers, shares):
+    """For each word of another text the number of its stem, and p(word | stem) by what is known.
+
+    Word w is the model's word same[w], or -1 and has the key keys[w].  A stem that the model never saw has the number
+    after its last.
+    """
+    last = len(known.keys)
+    for word in range(len(same)):
+        seen, tokens = 0.5, 0.0
+        if same[word] >= 0:
+            number = np.int64(known.stem[same[word]])
+            seen = max(np.float64(known.count[same[word]]), 0.5)
+        else:
+            place = np.searchsorted(known.keys, keys[word])
+            number = known.number[place] if place < last and known.keys[place] == keys[word] else last
+        if number < last:
+            tokens = known.tokens[number]
+        numbers[word] = number
+        shares[word] = seen / max(tokens, seen)
 
 
 @kernel

@@ -15,7 +15,7 @@ from dovetail.kernels.lexicon import counted as counted_kernels
 from dovetail.kernels.lexicon import stems as kernels
 from dovetail.kernels.text.cooccurrence import sort_by_word
 from dovetail.models.checks import Array, check_rows, check_totals, checked_arrays
-from dovetail.models.lexicon.words import WordMap, picked
+from dovetail.models.lexicon.words import WordMap
 from dovetail.pool import Pool
 
 
@@ -115,19 +115,20 @@ class StemLevel:
 
     def transfer(self, words: WordMap) -> StemLevel:
         """This (compact) level for the words of another text; stems it never saw become one more, without counts."""
-        known, totals, shares = [], [], []
+        found, totals, shares = [], [], []
         for side, (ours, before, after) in enumerate(zip(self.stems, words.known, words.vocabularies, strict=True)):
             same = words.spelled_same[side]
             keys = stem_keys(letters_beside(after, before, same), self.number)
-            known.append(_known(keys, ours, same))
-            counts = picked(before.counts, same).astype(np.float64)
-            tokens = before.derived(f"tokens of stems {self.number}", partial(_token_counts, ours))
-            shares.append(_shares(known[-1].numbers, counts, np.append(tokens, 0.0)))
+            known = before.derived(f"known stems {self.number}", partial(_known, ours))
+            numbers, share = np.empty(len(same), np.int32), np.empty(len(same))
+            kernels.find_stems(same, keys, known, numbers, share)
+            found.append(Stems(numbers, np.append(ours.keys, np.uint64(0))))
+            shares.append(share)
             totals.append(np.append(self.totals[side], 0.0))
         starts = self.groups.row_start
         return replace(
             self,
-            stems=(known[0], known[1]),
+            stems=(found[0], found[1]),
             groups=Slots(np.append(starts, starts[-1]), self.groups.target, self.groups.n_targets + 1),
             totals=(totals[0], totals[1]),
             shares=(shares[0], shares[1]),
@@ -143,15 +144,9 @@ def _all_shares(level: int, vocabularies: tuple[Vocabulary, Vocabulary]) -> tupl
     )
 
 
-def _known(keys: np.ndarray, old: Stems, same: np.ndarray) -> Stems:
-    """The stems of new words, which have these keys, by their old numbers; those that have none are the last.
-
-    `same` are the old numbers of words that are no news, -1 for the others.
-    """
-    numbers, new = picked(old.numbers, same), np.flatnonzero(same < 0)
-    numbers[new] = old.numbers_of(keys[new])
-    numbers[numbers < 0] = len(old)
-    return Stems(numbers, np.append(old.keys, np.uint64(0)))
+def _known(of: Stems, vocabulary: Vocabulary) -> kernels.Known:
+    order = np.argsort(of.keys)
+    return kernels.Known(of.numbers, vocabulary.counts, of.keys[order], order, _token_counts(of, vocabulary))
 
 
 def _token_counts(of: Stems, vocabulary: Vocabulary) -> np.ndarray:
