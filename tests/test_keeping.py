@@ -36,8 +36,8 @@ RESUMED = [
     ("hmm-fertility", {"samples": 2}),
     ("hmm-fertility-hard", {"samples": 2, "fertility_iterations": 2}),
     ("zhao2010-hmmf", {"samples": 1, "decoding_samples": 1, "decoding_restarts": 1, "chain_start": "hmm"}),
-    ("ibm1-bayes", {"chains": 2, "burn_in": 13, "samples": 3, "lag": 2}),
-    ("hmm-bayes", {"ibm1_sweeps": 3, "hmm_sweeps": 5, "burn_in": 6, "samples": 5, "adapt_sweeps": False}),
+    ("ibm1-bayes", {"chains": 1, "burn_in": 13, "samples": 3, "lag": 2}),
+    ("hmm-bayes", {"chains": 1, "ibm1_sweeps": 3, "hmm_sweeps": 5, "burn_in": 6, "samples": 5, "adapt_sweeps": False}),
     ("joint", {}),
     ("joint-best", SOME),
     ("joint", SOME),
@@ -98,6 +98,24 @@ def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bytes(rec
     assert bytes_of(resumed, tmp_path / "resumed") == bytes_of(whole, tmp_path / "whole")
     assert [stage for stage, _ in resumed.history] == [stage for stage, _ in whole.history]
     np.testing.assert_array_equal([value for _, value in resumed.history], [value for _, value in whole.history])
+
+
+def test_a_later_chain_goes_on(demo, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
+    cut_into(monkeypatch, 9000)
+    options = {"seed": 1, "threads": 2, "chains": 2, "annealing": False, "burn_in": 3, "samples": 2}
+    stages = set()
+
+    def in_the_second_chain(now) -> None:
+        stages.add(now.stage)
+        if "samples" in stages and now.stage == "burn-in" and now.iteration == 2:
+            raise Killed
+
+    whole, resumed = Aligner("ibm1-bayes", **options).fit(demo), Aligner("ibm1-bayes", **options)
+    with pytest.raises(Killed):
+        resumed.fit(demo, in_the_second_chain, work=tmp_path / "work")
+    resumed.fit(demo, work=tmp_path / "work")
+    assert bytes_of(resumed, tmp_path / "resumed") == bytes_of(whole, tmp_path / "whole")
 
 
 class NoFirst(PairConstraint):

@@ -23,7 +23,13 @@ from test_sharding import cut_into
 
 ray = pytest.importorskip("ray", reason="needs the extra ray")
 LONG = "DOVETAIL_KILLS" in os.environ  # `make kills`
-CASES = [("hmm", {}), ("hmm-symmetric", {}), ("hmm-fertility-hard", {"samples": 2}), ("joint-best", {"sample": 4000})]
+CASES = [
+    ("hmm", {}),
+    ("hmm-symmetric", {}),
+    ("hmm-fertility-hard", {"samples": 2}),
+    ("hmm-bayes", {"chains": 1, "samples": 2}),
+    ("joint-best", {"sample": 4000}),
+]
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,10 @@ MANY = [
     ("joint", {**SOME, "whole_cells": 10_000}),
     ("joint-fast", {**SOME, "spelling": False}),
 ]
+BAYES = [  # each block is a strand: as in one shard, if there is one block
+    ("hmm-bayes", {"chains": 1, "ibm1_sweeps": 2, "hmm_sweeps": 2, "burn_in": 2, "samples": 3, "lag": 2}),
+    ("ibm1-bayes", {"chains": 2, "burn_in": 4, "samples": 3, "annealing": False}),
+]
 ALL = [find_recipe(name) for name in (*recipes, *PAPERS)]
 
 
@@ -175,6 +179,33 @@ def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkey
     assert learned(recipe, demo, tmp_path / "many", **options) == one
 
 
+@pytest.mark.parametrize(("recipe", "options"), BAYES)
+def test_a_chain_over_one_stored_block_is_one_in_memory(recipe, options, demo, tmp_path, monkeypatch):
+    seed = Aligner(recipe, seed=2, threads=2, **options).fit(demo.part(0, 100))
+    for name, start in (("alone", None), ("warm", seed)):
+        cut_into(monkeypatch, 1 << 40)
+        one = Aligner(recipe, seed=1, threads=2, **options).fit(demo, warm_start=start)
+        one.save(tmp_path / f"one {name}")
+        monkeypatch.setattr(fitting, "WHOLE_CELLS", 1)
+        many = Aligner(recipe, seed=1, threads=2, **options).fit(demo, warm_start=start)
+        many.save(tmp_path / f"many {name}")
+        if options["chains"] == 1:  # else one after another
+            np.testing.assert_allclose([v for _, v in many.history], [v for _, v in one.history], rtol=1e-12)
+        assert same_bytes.hashes(many.align(demo)) == same_bytes.hashes(one.align(demo))
+        if start is None:  # else means of jumps are rounded otherwise
+            assert contents(tmp_path / f"many {name}") == contents(tmp_path / f"one {name}")
+
+
+@pytest.mark.parametrize(("recipe", "options"), BAYES)
+@pytest.mark.usefixtures("small_blocks")
+def test_chains_do_not_show_shards(recipe, options, demo, tmp_path, monkeypatch):
+    options = {**options, "chains": 2}
+    cut_into(monkeypatch, 12_000)
+    some = learned(recipe, demo, tmp_path / "some", **options)
+    monkeypatch.setattr(fitting, "SHARD_CELLS", 22_000)
+    assert learned(recipe, demo, tmp_path / "fewer", **options) == some
+
+
 @pytest.mark.usefixtures("small_blocks")
 def test_a_dictionary_weighs_as_much_in_many_shards(demo, tmp_path, monkeypatch):
     dictionary = {("the", "la"): 0.3, ("house", "maison"): 1.0, ("and", "et"): 0.7}
@@ -219,7 +250,7 @@ def test_fertilities_are_counted_in_the_text_that_was_fitted(demo, monkeypatch):
 
 
 def test_every_training_that_goes_over_shards_is_tested():
-    tested = {find_recipe(name).training for name, _ in MANY}
+    tested = {find_recipe(name).training for name, _ in MANY + BAYES}
     able = {
         name
         for name, training in trainings.items()

@@ -127,7 +127,7 @@ def start_at(compact: Model, words: WordMap, engine: Engine) -> Start:
     def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
         return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, engine.pool)
 
-    return Start(lexicon, compact.jumps_to_start, lambda shard: moved(compact, shard.slots, words, engine.pool))
+    return Start(lexicon, compact.jumps_to_start, lambda slots: moved(compact, slots, words, engine.pool))
 
 
 def signature(

@@ -183,7 +183,7 @@ class SampledIBM1(BayesIBM1):
 def train(task: Task) -> SampledIBM1:
     """Table 1: from IBM Model 1's best alignments or naive ones, burn-in, then samples with a lag."""
     pool, settings = task.engine.pool, task.settings
-    seen = task.start.warm(task.shard).counts_to_start if task.start.warm is not None else None
+    seen = task.start.warm(task.corpus.slots).counts_to_start if task.start.warm is not None else None
     chains = bayes.begin(task.ibm1().lexicon, task.shard, settings, task.seed, pool, seen)
     tally = Tally(task.shard, chains)
     bayes.run(chains, bayes.ibm1_stages(task.shard.total, settings), pool, task.monitor, tally.add)

@@ -22,6 +22,7 @@ from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 from dovetail.training.bayes_chains import Chain, Stage, Strands, Sums, sweep
 from dovetail.training.bayes_climb import climb
+from dovetail.training.bayes_shards import on_grid, train_over_shards
 from dovetail.training.monitor import Monitor
 from dovetail.training.sampling import best_words
 from dovetail.training.train import Task, reads
@@ -51,7 +52,7 @@ class ChainOptions(Options):
     shards: int = option(0, at_least=0, help="strands of the text that are sampled side by side (0: by its size)")
 
 
-@reads(ChainOptions, resumes=True)
+@reads(ChainOptions, many_shards=lambda settings, cells: settings.of(ChainOptions).start == "em", resumes=True)
 def train(task: Task) -> BayesIBM1 | BayesHMM:
     """From a trained IBM Model 1, whose best alignments are where chains begin, to the Bayesian model.
 
@@ -59,10 +60,14 @@ def train(task: Task) -> BayesIBM1 | BayesHMM:
     """
     lexicon = task.ibm1().lexicon
     pool, settings = task.engine.pool, task.settings
-    seen = task.start.warm(task.shard).counts_to_start if task.start.warm is not None else None
-    plan = hmm_stages if task.kind.moving else ibm1_stages
+    seen = task.start.warm(task.corpus.slots).counts_to_start if task.start.warm is not None else None
+    stages = (hmm_stages if task.kind.moving else ibm1_stages)(task.corpus.total, settings)
+    if task.corpus.only is None:
+        return train_over_shards(
+            task, lexicon, stages, number_of_chains(task.corpus.total, settings.of(ChainOptions)), seen
+        )
     chains = begin(lexicon, task.shard, settings, task.seed, pool, seen)
-    run(chains, plan(task.shard.total, settings), pool, task.monitor)
+    run(chains, stages, pool, task.monitor)
     mean = mean_lexicon(chains, settings.of(DirichletOptions).discount)
     if not task.kind.moving:
         return BayesIBM1(mean)
@@ -252,17 +257,12 @@ def make_chains(
 
 def _begin_with(counts: LinkCounts, seen: SeenCounts, direction: int) -> None:
     lexicon = seen.lexicon
-    counts.links[:] = _on_grid(lexicon.counts[:, direction])
+    counts.links[:] = on_grid(lexicon.counts[:, direction])
     counts.totals[:-1] = lexicon.totals[direction]
     counts.totals[-1] = lexicon.null_totals[direction]
-    counts.nulls[:] = _on_grid(lexicon.null_counts[direction])
+    counts.nulls[:] = on_grid(lexicon.null_counts[direction])
     if seen.fertility is not None and seen.fertility[direction].tokens.shape == counts.histogram.shape:
-        counts.histogram[:] = _on_grid(seen.fertility[direction].tokens)
-
-
-def _on_grid(values: np.ndarray) -> np.ndarray:
-    """Rounded to 1/64: float32 then adds and takes away links without an error."""
-    return np.round(values * 64) / 64
+        counts.histogram[:] = on_grid(seen.fertility[direction].tokens)
 
 
 def mean_lexicon(chains: Sequence[Chain], discount: float) -> DirichletLexicon:

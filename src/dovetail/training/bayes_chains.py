@@ -60,12 +60,7 @@ class Strands:
         """`strands` 0: one for every STRAND_TOKENS tokens, at most MOST_STRANDS; never more than pieces."""
         tokens = sum(block.rows + block.columns for block in shard) // 2
         strands = strands or min(MOST_STRANDS, 1 + tokens // STRAND_TOKENS)
-        twins = []
-        for block in shard:
-            found = np.empty(block.rows, np.int16), np.empty(block.columns, np.int16)
-            bayes_counts.twins(block.lines, SOURCE_SIDE, shard.source_ids, found[0])
-            bayes_counts.twins(block.lines, TARGET_SIDE, shard.target_ids, found[1])
-            twins.append(found)
+        twins = [(twins_of(block, 0), twins_of(block, 1)) for block in shard]
         cost = np.cumsum(shard.pieces.source_length.astype(np.int64) * shard.pieces.target_length + 32)
         edges = np.searchsorted(cost, np.linspace(0, cost[-1] if len(cost) else 0, strands + 1)[1:-1])
         runs = []
@@ -76,6 +71,31 @@ class Strands:
             ]
             runs.append([part for part in parts if part[1] < part[2]])
         return cls(shard, twins, runs)
+
+
+def twins_of(block: Block, direction: int) -> np.ndarray:
+    """For each generating token the next one of the same word (see `counts.twins`)."""
+    side, ids = ((SOURCE_SIDE, block.pieces.source_ids), (TARGET_SIDE, block.pieces.target_ids))[direction]
+    found = np.empty((block.rows, block.columns)[direction], np.int16)
+    bayes_counts.twins(block.lines, side, ids, found)
+    return found
+
+
+def count_moves(shard: Shard, direction: int, alignments: Sequence[np.ndarray]) -> BinnedJumps:
+    """Jumps of a shard's alignments, which are given by block."""
+    moves = BinnedJumps.zeros()
+    bins, ends = bins_of(shard.longest), end_bins(shard.longest)
+    for block, alignment in zip(shard, alignments, strict=True):
+        own = records.direction_of(block.pieces, block.ranks, direction == 1)
+        bayes_counts.add_moves(own, alignment, bins, ends, *moves.parts())
+    return moves
+
+
+def move_weights(jumps: BinnedJumps, longest: int, stage: Stage, key: tuple[int, int]) -> tuple[np.ndarray, ...]:
+    """Jumps for the next sweep, drawn given all links there are: exact, and the same for all strands."""
+    if not stage.moving:
+        return tuple(np.ones(size, np.float32) for size in (2 * longest + 1, longest, longest))
+    return jumps.weights(longest, np.random.Generator(np.random.Philox(key=list(key))))
 
 
 @dataclass
@@ -149,20 +169,11 @@ class Chain:
         return histogram
 
     def count_moves(self) -> BinnedJumps:
-        moves = BinnedJumps.zeros()
-        longest = self.text.shard.longest
-        bins, ends = bins_of(longest), end_bins(longest)
-        for block, alignment in zip(self.text.shard, self.alignments, strict=True):
-            bayes_counts.add_moves(self._of(block), alignment, bins, ends, *moves.parts())
-        return moves
+        return count_moves(self.text.shard, self.direction, self.alignments)
 
     def weights(self, stage: Stage) -> tuple[np.ndarray, ...]:
-        """Jumps for the next sweep, drawn given all links there are: exact, and the same for all strands."""
-        longest = self.text.shard.longest
-        if not stage.moving:
-            return tuple(np.ones(size, np.float32) for size in (2 * longest + 1, longest, longest))
-        generator = np.random.Generator(np.random.Philox(key=[self.seed, self.sweeps]))
-        return self.seen_jumps.plus(self.count_moves()).weights(longest, generator)
+        jumps = self.seen_jumps.plus(self.count_moves()) if stage.moving else self.seen_jumps
+        return move_weights(jumps, self.text.shard.longest, stage, (self.seed, self.sweeps))
 
     def sweep_strand(
         self,

@@ -52,12 +52,12 @@ class Start:
     """Where training starts from: a lexicon for any slots of the text, and what a trained model brings, if there is one.
 
     `lexicon` writes its entries to the table that it is given, if it is. `jumps` are that model's, where it has some;
-    `warm` is the model itself for the words of some shard.
+    `warm` is the model itself for some slots.
     """
 
     lexicon: Callable[[Slots, np.ndarray | None], TableLexicon] = uniform
     jumps: tuple[JumpFactor, JumpFactor] | None = None
-    warm: Callable[[Shard], Model] | None = None
+    warm: Callable[[Slots], Model] | None = None
 
 
 @dataclass(frozen=True)

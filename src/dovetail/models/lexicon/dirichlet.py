@@ -7,12 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dovetail.bitext.shards import Slots
+from dovetail.bitext.shards import Shard, Slots
+from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.records import Nulls
 from dovetail.models.checks import Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon
+from dovetail.models.lexicon.table import slot_parts, taken_on
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.options import Options, option
 from dovetail.pool import Pool
@@ -93,8 +95,18 @@ class DirichletLexicon(Lexicon):
 
     def compact(self) -> DirichletLexicon:
         """Pairs with a count only."""
-        slots, kept = self.slots.kept(np.any(self.counts > 0, axis=1))
+        used = np.empty(len(self.slots), np.bool_)
+        for first, last in slot_parts(len(used)):
+            np.any(self.counts[first:last] > 0, axis=1, out=used[first:last])
+            release(self.counts[first:last])
+        slots, kept = self.slots.kept(used)
         return replace(self, slots=slots, counts=self.counts[kept])
+
+    def on(self, shard: Shard, pool: Pool) -> DirichletLexicon:
+        """For the slots of one of many shards."""
+        if shard.place is None:
+            return self
+        return replace(self, slots=shard.slots, counts=taken_on(shard, self.counts, pool))
 
     def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> DirichletLexicon:
         """Its counts; what was never counted has the prior's part."""

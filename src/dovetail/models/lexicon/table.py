@@ -183,16 +183,7 @@ class TableLexicon(Lexicon):
         """For the slots of one of many shards."""
         if shard.place is None:
             return self
-        table = np.empty((len(shard.slots), 2), np.float32)
-        places = shard.place.slots
-
-        def part(first: int, last: int) -> None:
-            kernels.take(first, last, places, self.table, table)
-            release(self.table[places[first:last].min() : places[first:last].max() + 1])
-
-        runs = [(shard.slots.row_start[first], shard.slots.row_start[last]) for first, last in shard.slots.runs()]
-        pool.map(part, [(int(first), int(last)) for first, last in runs if first < last])
-        return replace(self, slots=shard.slots, table=table, pseudo_counts=None)
+        return replace(self, slots=shard.slots, table=taken_on(shard, self.table, pool), pseudo_counts=None)
 
     def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> TableLexicon:
         """This (compact) lexicon's entries for the slots of another text, with guesses for words it never saw.
@@ -288,6 +279,20 @@ class TableLexicon(Lexicon):
     def copy(self) -> TableLexicon:
         """One that the next M-step does not write over."""
         return replace(self, table=self.table.copy(), nulls=Nulls(self.nulls.forward.copy(), self.nulls.reverse.copy()))
+
+
+def taken_on(shard: Shard, table: np.ndarray, pool: Pool) -> np.ndarray:
+    """The entries of a table of the whole text's slots, float32 (slots, 2), for the slots of one of many shards."""
+    assert shard.place is not None
+    taken, places = np.empty((len(shard.slots), 2), np.float32), shard.place.slots
+
+    def part(first: int, last: int) -> None:
+        kernels.take(first, last, places, table, taken)
+        release(table[places[first:last].min() : places[first:last].max() + 1])
+
+    runs = [(shard.slots.row_start[first], shard.slots.row_start[last]) for first, last in shard.slots.runs()]
+    pool.map(part, [(int(first), int(last)) for first, last in runs if first < last])
+    return taken
 
 
 def link_totals(counts: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
