@@ -76,21 +76,23 @@ class LinkStatistics:
         )
 
     @classmethod
-    def of(cls, shard: Shard, links: Links, columns: int) -> LinkStatistics:
+    def of(cls, shard: Shard, links: Links, columns: int, pool: Pool) -> LinkStatistics:
         """Those of a shard."""
         made = cls.zeros(shard.slots, columns)
-        lexicon, jumps = cast(LexiconCounts, made.lexicon), list(made.jumps)
-        for d, nulls in enumerate((lexicon.null_forward, lexicon.null_reverse)):
-            own = LinkCounts(
-                np.zeros(len(shard.slots), np.float32), made.totals[d], nulls.astype(np.float32), made.tokens[d]
-            )
+        lexicon = cast(LexiconCounts, made.lexicon)
+
+        def count(d: int, nulls: np.ndarray) -> BinnedJumps:
+            on_slots, on_nulls = np.zeros(len(shard.slots), np.float32), np.zeros(len(nulls), np.float32)
+            counts = LinkCounts(on_slots, made.totals[d], on_nulls, made.tokens[d])
             for block, alignments in zip(shard, links.blocks, strict=True):
                 direction = records.direction_of(block.pieces, block.ranks, d == 1)
-                kernels.add_links(direction, alignments[d], own, 1.0)
-                kernels.add_fertilities(direction, alignments[d], own.histogram)
-            lexicon.slots[:, d], nulls[:] = own.links, own.nulls
-            jumps[d] = count_moves(shard, d, [alignments[d] for alignments in links.blocks])
-        return replace(made, jumps=(jumps[0], jumps[1]))
+                kernels.add_links(direction, alignments[d], counts, 1.0)
+                kernels.add_fertilities(direction, alignments[d], counts.histogram)
+            lexicon.slots[:, d], nulls[:] = on_slots, on_nulls
+            return count_moves(shard, d, [alignments[d] for alignments in links.blocks])
+
+        forward, reverse = pool.map(count, [(0, lexicon.null_forward), (1, lexicon.null_reverse)])
+        return replace(made, jumps=(forward, reverse))
 
     @classmethod
     def seen(cls, seen: SeenCounts, columns: int) -> LinkStatistics:
@@ -134,7 +136,7 @@ class FirstLinks(IBM1):
 
     def expect(self, shard: Shard, memory: Any, pool: Pool, worked: Worked) -> tuple[Any, Links]:
         links = Links(best_words(self.lexicon, shard, pool))
-        return LinkStatistics.of(shard, links, self.columns), links
+        return LinkStatistics.of(shard, links, self.columns, pool), links
 
 
 @dataclass
@@ -182,7 +184,7 @@ class Sweep(Learner):
 
         pool.map(task, [(direction, number) for number in range(len(shard.blocks)) for direction in range(2)])
         worked(len(shard.pieces))
-        return LinkStatistics.of(shard, links, self.tokens[0].shape[1]), links
+        return LinkStatistics.of(shard, links, self.tokens[0].shape[1], pool), links
 
     def _counts(self, direction: int) -> LinkCounts:
         lexicon = self.lexicon
@@ -223,15 +225,18 @@ class Sweep(Learner):
         """With these links, and those that were seen, for counts: in place, since the table of a large text is large."""
         lexicon = self.lexicon
         links = statistics.lexicon.whole(lexicon.slots, pool)
-        value = np.zeros(2)
-        for first, last in slot_parts(len(lexicon.slots)):
+
+        def count(first: int, last: int) -> np.ndarray:
             own = lexicon.counts[first:last]
             own[:] = links.slots[first:last]
             if self.seen is not None:
                 own += cast(LexiconCounts, self.seen.lexicon).slots[first:last]
-            value += [kernels.log_marginal(np.ascontiguousarray(own[:, d]), lexicon.prior.alpha) for d in range(2)]
+            values = [kernels.log_marginal(np.ascontiguousarray(own[:, d]), lexicon.prior.alpha) for d in range(2)]
             release(links.slots[first:last])
             release(own)
+            return np.array(values)
+
+        value = sum(pool.map(count, slot_parts(len(lexicon.slots))), np.zeros(2))
         rest = replace(statistics, lexicon=links).without_slots()
         if self.seen is not None:
             rest = rest + self.seen.without_slots()
