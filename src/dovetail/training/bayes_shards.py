@@ -140,6 +140,47 @@ class FirstLinks(IBM1):
 
 
 @dataclass
+class Samples:
+    """What the samples of all chains add up to: counts of slots, all other counts, and how many there are."""
+
+    table: np.ndarray  # float32 (slots, 2)
+    besides: LinkStatistics
+    number: int = 0
+
+    def plus(self, chain: Sweep) -> Samples:
+        """With one more; the table is added to in place."""
+        for first, last in slot_parts(len(self.table)):
+            self.table[first:last] += chain.lexicon.counts[first:last]
+            release(self.table[first:last])
+            release(chain.lexicon.counts[first:last])
+        return Samples(self.table, self.besides + chain.counts_besides(), self.number + 1)
+
+    def mean_lexicon(self, lexicon: DirichletLexicon) -> DirichletLexicon:
+        """One like this with the samples' mean counts."""
+        for first, last in slot_parts(len(self.table)):
+            self.table[first:last] /= self.number
+            release(self.table[first:last])
+        totals = self.besides.totals[0] / self.number, self.besides.totals[1] / self.number
+        nulls = self.besides.lexicon.null_forward / self.number, self.besides.lexicon.null_reverse / self.number
+        return replace(lexicon, counts=self.table, **_of_words(totals, nulls))
+
+    def mean_jumps(self, direction: int) -> BinnedJumps:
+        return BinnedJumps.zeros().plus(self.besides.jumps[direction], 1.0 / self.number)
+
+    def mean_tokens(self, direction: int) -> np.ndarray:
+        return (self.besides.tokens[direction] / self.number).astype(np.float32)
+
+
+def _of_words(totals: Both, nulls: Both) -> dict[str, Any]:
+    """A lexicon's counts of words; NULL's is the last of the totals."""
+    return {
+        "totals": (totals[0][:-1], totals[1][:-1]),
+        "null_counts": (nulls[0].astype(np.float32), nulls[1].astype(np.float32)),
+        "null_totals": (float(totals[0][-1]), float(totals[1][-1])),
+    }
+
+
+@dataclass
 class Sweep(Learner):
     """A chain between two sweeps: all its links, and those that were `seen` in other text, are counted in `lexicon`."""
 
@@ -150,9 +191,7 @@ class Sweep(Learner):
     null: float
     fertility_prior: Both  # float64 (C + 1,)
     seen: LinkStatistics | None
-    table: np.ndarray  # float32 (slots, 2): of all samples of all chains, the sums of these counts
-    sums: LinkStatistics  # and of the others
-    samples: int
+    samples: Samples  # of this chain and those before it
     stage: Stage
     turn: int = 0  # sweeps of the stage,
     sweeps: int = 0  # and of the chain
@@ -163,7 +202,9 @@ class Sweep(Learner):
 
     def sent(self) -> Sweep:
         lexicon = replace(self.lexicon, slots=self.lexicon.slots.none())
-        return replace(self, lexicon=lexicon, seen=None, table=np.zeros((0, 2), np.float32))
+        return replace(
+            self, lexicon=lexicon, seen=None, samples=replace(self.samples, table=np.zeros((0, 2), np.float32))
+        )
 
     def on(self, shard: Shard, pool: Pool) -> Sweep:
         return replace(self, lexicon=self.lexicon.on(shard, pool))
@@ -205,21 +246,10 @@ class Sweep(Learner):
 
     def reestimate(self, statistics: LinkStatistics, pool: Pool) -> Sweep:
         """The counts are those of the links there are now; every `lag`-th sweep of the stage is a sample."""
-        swept = self.counted(statistics, pool)
-        turn, lag = self.turn + 1, self.stage.lag
-        sample = lag > 0 and turn % lag == 0
-        if sample:
-            for first, last in slot_parts(len(self.table)):
-                self.table[first:last] += swept.lexicon.counts[first:last]
-                release(self.table[first:last])
-                release(swept.lexicon.counts[first:last])
-        return replace(
-            swept,
-            sums=self.sums + swept.counts_besides() if sample else self.sums,
-            samples=self.samples + sample,
-            turn=turn,
-            sweeps=self.sweeps + 1,
-        )
+        swept, turn = self.counted(statistics, pool), self.turn + 1
+        sampled = self.stage.lag > 0 and turn % self.stage.lag == 0
+        samples = self.samples.plus(swept) if sampled else self.samples
+        return replace(swept, samples=samples, turn=turn, sweeps=self.sweeps + 1)
 
     def counted(self, statistics: LinkStatistics, pool: Pool) -> Sweep:
         """With these links, and those that were seen, for counts: in place, since the table of a large text is large."""
@@ -244,16 +274,10 @@ class Sweep(Learner):
         for d, (totals, null_counts) in enumerate(zip(rest.totals, nulls, strict=True)):
             prior = self._prior(d)
             value[d] += kernels.log_marginal(null_counts, prior.null_alpha)
-            value[d] -= kernels.log_marginal(totals[:-1], prior.mass) + kernels.log_marginal(
-                totals[-1:], prior.null_mass
-            )
+            value[d] -= kernels.log_marginal(totals[:-1], prior.mass)
+            value[d] -= kernels.log_marginal(totals[-1:], prior.null_mass)
         statistics.log_likelihood = value
-        made = replace(
-            lexicon,
-            totals=(rest.totals[0][:-1], rest.totals[1][:-1]),
-            null_counts=(nulls[0].astype(np.float32), nulls[1].astype(np.float32)),
-            null_totals=(float(rest.totals[0][-1]), float(rest.totals[1][-1])),
-        )
+        made = replace(lexicon, **_of_words(rest.totals, nulls))
         tokens = rest.tokens[0].astype(np.float32), rest.tokens[1].astype(np.float32)
         return replace(self, lexicon=made, tokens=tokens, jumps=rest.jumps)
 
@@ -274,28 +298,6 @@ class Sweep(Learner):
             priors.append(prior.sum() * parts / parts.sum())
         return replace(self, fertility_prior=(priors[0], priors[1]))
 
-    def mean_lexicon(self) -> DirichletLexicon:
-        """The mean of all samples of all chains."""
-        sums, samples = self.sums, self.samples
-        for first, last in slot_parts(len(self.table)):
-            self.table[first:last] /= samples
-            release(self.table[first:last])
-        totals = sums.totals[0] / samples, sums.totals[1] / samples
-        nulls = [
-            (counts / samples).astype(np.float32) for counts in (sums.lexicon.null_forward, sums.lexicon.null_reverse)
-        ]
-        return replace(
-            self.lexicon,
-            counts=self.table,
-            totals=(totals[0][:-1], totals[1][:-1]),
-            null_counts=(nulls[0], nulls[1]),
-            null_totals=(float(totals[0][-1]), float(totals[1][-1])),
-        )
-
-    def mean_fertility(self, direction: int) -> FertilityHistogram:
-        tokens = (self.sums.tokens[direction] / self.samples).astype(np.float32)
-        return FertilityHistogram(tokens, self.fertility_prior[direction])
-
 
 def train_over_shards(
     task: Task, start: TableLexicon, stages: Sequence[Stage], chains: int, seen: SeenCounts | None
@@ -314,9 +316,7 @@ def train_over_shards(
         settings.of(Null).null if task.kind.moving else Null().null,
         (even, even),
         None if seen is None else LinkStatistics.seen(seen, columns),
-        cast(np.ndarray, corpus.table("sums", (len(slots), 2), np.float32)),
-        nothing,
-        0,
+        Samples(cast(np.ndarray, corpus.table("sums", (len(slots), 2), np.float32)), nothing),
         stages[0],
     )
     for number in range(chains):
@@ -332,11 +332,14 @@ def train_over_shards(
             chain = replace(chain, stage=stage, turn=0)
             chain, kept = em.fit(chain, corpus, task.engine, stage.sweeps, task.monitor, memory, to_the_end=True)
             memory = list(kept)
-    mean = chain.mean_lexicon()
+    samples = chain.samples
+    mean = samples.mean_lexicon(chain.lexicon)
     if not task.kind.moving:
         return BayesIBM1(mean)
-    jumps = [BinnedJumps.zeros().plus(sums, 1.0 / chain.samples) for sums in chain.sums.jumps]
-    return BayesHMM(mean, (jumps[0], jumps[1]), (chain.mean_fertility(0), chain.mean_fertility(1)), chain.null)
+    forward, reverse = (
+        FertilityHistogram(samples.mean_tokens(direction), chain.fertility_prior[direction]) for direction in range(2)
+    )
+    return BayesHMM(mean, (samples.mean_jumps(0), samples.mean_jumps(1)), (forward, reverse), chain.null)
 
 
 def no_counts(slots: Slots, table: Any, options: DirichletOptions) -> DirichletLexicon:
