@@ -294,9 +294,9 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     used = random.random(len(shard.slots)) < 0.5
     counts = np.where(used, random.uniform(0, 2, len(used)), 0.0)
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
-    expected = whole.with_counts(counts, nulls)
+    expected = whole.with_counts(counts, nulls, POOL)
     support = expected.scoring(POOL).support.copy()
-    few = whole.restricted(used).with_counts(counts[used], nulls)
+    few = whole.restricted(used).with_counts(counts[used], nulls, POOL)
     again = few.widened(whole, used)
     assert again.counts == pytest.approx(counts)
     for side in range(2):
@@ -323,7 +323,7 @@ def test_probabilities_are_those_of_a_cell_that_takes_nothing_out():
     vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
     whole = CountedLexicon.empty(shard.slots, vocabularies, FormPriors(tail_stems=0.0, middle_stems=0.5))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
-    lexicon = whole.with_counts(random.uniform(0, 2, len(shard.slots)), nulls)
+    lexicon = whole.with_counts(random.uniform(0, 2, len(shard.slots)), nulls, POOL)
     owner = np.repeat(np.arange(shard.slots.n_sources), np.diff(shard.slots.row_start))
     words, weights, nothing = lexicon.tables, lexicon.scoring(POOL).weights, np.float32(0.0)
     assert len(weights) == 3
@@ -344,7 +344,7 @@ def test_a_lexicon_moved_to_the_slots_of_more_text_has_the_same_counts_there():
     lexicon = CountedLexicon.empty(few.slots, vocabularies, FormPriors())
     counts = random.uniform(0, 2, len(few.slots))
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
-    lexicon = lexicon.with_counts(counts, nulls)
+    lexicon = lexicon.with_counts(counts, nulls, POOL)
     moved = lexicon.moved(shard.slots, True, POOL)
 
     def by_pair(lexicon):
@@ -377,7 +377,7 @@ def test_a_word_with_many_partners_has_the_same_emissions_in_a_short_text_as_in_
 
     lexicon = CountedLexicon.empty(laid_out(bitext).slots, words, FormPriors())
     counts = random.uniform(0.5, 2, len(lexicon.slots))
-    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
+    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0]))), POOL).compact()
     found = {}
     for name, text in (("long", bitext), ("short", Bitext.from_pairs([(["house"], ["0041y", "9999z"])]))):
         shard = laid_out(text)
@@ -403,7 +403,7 @@ def test_cells_looked_up_by_their_words_have_the_values_of_their_slots(pairs, kn
     priors = FormPriors(tail_stems=0.0, middle_stems=0.0) if seed == 3 else FormPriors()
     lexicon = CountedLexicon.empty(shard_of(old, POOL).slots, words, priors, POOL)
     counts = np.random.default_rng(seed).uniform(-1, 2, len(lexicon.slots)).clip(0)
-    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0])))).compact()
+    compact = lexicon.with_counts(counts, (np.ones(len(words[1])), np.ones(len(words[0]))), POOL).compact()
     ranked, plain = (shard_of(new, POOL, ranked=ranked) for ranked in (True, False))
     where = WordMap.between(new, *words)
     by_slots, by_words = compact.transfer(ranked.slots, where, POOL), compact.for_words(where, POOL)

@@ -53,17 +53,25 @@ class Pool:
         work = [(*task, *shared) for task in tasks]
         if getattr(_thread, "working", False):
             return _within(function, work)
-        if not work:
-            return []
-        if self.threads == 1:
-            return self._in_turn(function, work)
-        futures = [self.executor.submit(function, *task) for task in work]
+        answers: list[Any] = [None] * len(work)
+        waiting, stopped = iter(range(len(work))), False
+
+        def run() -> None:
+            for number in waiting:  # which all threads share: each number comes to one of them
+                if stopped:
+                    return
+                answers[number] = function(*work[number])
+
+        # One future per thread and not per task: there are many short tasks.
+        futures = [self.executor.submit(run) for _ in range(min(self.threads, len(work)))]
         try:
             wait(futures, return_when=FIRST_EXCEPTION)
         finally:
-            for future in futures:  # nothing left to cancel unless a task failed or the user interrupted
-                future.cancel()
-        return [future.result() for future in futures]
+            stopped = True  # nothing is left to stop unless a task failed or the user interrupted
+        for future in futures:
+            if future.done():
+                future.result()
+        return answers
 
     def stream(self, function: Callable[[P], T], parts: Iterable[P]) -> Iterator[T]:
         """function(part) for each part, in their order, as many at a time as there are threads.
@@ -112,22 +120,6 @@ class Pool:
                 future.cancel()
                 room.release()
                 future = begun.get_nowait() if not begun.empty() else None
-
-    def _in_turn(self, function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
-        stopped = False
-
-        def run() -> list[T]:
-            answers = []
-            for task in work:
-                if stopped:
-                    break
-                answers.append(function(*task))
-            return answers
-
-        try:
-            return self.executor.submit(run).result()
-        finally:
-            stopped = True  # by an interruption, else there is nothing left to stop
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.threads})"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -139,7 +140,7 @@ def characters(word: str) -> list[str]:
     >>> characters("京都府"), characters("Kyoto")
     (['京', '都', '府'], ['Kyoto'])
     """
-    if not any(unicodedata.name(letter, "").startswith(UNSPACED) for letter in word):
+    if not any(map(_is_unspaced, word)):
         return [word]
     found: list[str] = []
     for letter in word:
@@ -148,6 +149,11 @@ def characters(word: str) -> list[str]:
         else:
             found.append(letter)
     return found
+
+
+@cache
+def _is_unspaced(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith(UNSPACED)
 
 
 def stem(word: str) -> list[str]:

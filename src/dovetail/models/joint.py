@@ -136,8 +136,7 @@ class JointHMM(Model):
         """What the E-step believed of each live cell stays with the cell; cells that lost their share are dropped."""
         if memory is not None and self.narrow is not None and not memory.narrow:
             number = np.cumsum(self.narrow.used, dtype=memory.cells[0].cells.slot.dtype if memory.cells else None) - 1
-            for live in memory.cells:
-                live.renumbered(number)
+            pool.map(Live.renumbered, [(live,) for live in memory.cells], number)
         narrowing = not self.united if shard.place is not None else self.phase.narrowing and self.narrow is None
         links = LinkCounts.zeros(self.lexicon.slots, narrowing)
         statistics = JointStatistics(links)
@@ -150,7 +149,7 @@ class JointHMM(Model):
                 statistics.added()
             worked(block.last - block.first)
         if shard.place is not None and links.used is not None:
-            statistics.lexicon = _narrowed(shard.place, self.lexicon.slots, links, links.used, cells)
+            statistics.lexicon = _narrowed(shard.place, self.lexicon.slots, links, links.used, cells, pool)
         return statistics, LiveMemory(cells, self.narrow is not None)
 
     def sent(self) -> JointHMM:
@@ -279,7 +278,7 @@ class JointHMM(Model):
     def reestimate(self, statistics: JointStatistics, pool: Pool) -> JointHMM:
         """M-step of every factor, or, in a phase without `moving`, of the lexicon alone."""
         links, sums = statistics.lexicon, statistics.added()
-        model = self._united(links, pool) if isinstance(links, LinksApart) else self.with_links(links)
+        model = self._united(links, pool) if isinstance(links, LinksApart) else self.with_links(links, pool)
         if not self.phase.moving:
             return model
         forward, reverse = (
@@ -291,13 +290,13 @@ class JointHMM(Model):
             fertility = source, target
         return replace(model, jumps=(forward, reverse), fertility=fertility)
 
-    def with_links(self, links: LinkCounts) -> JointHMM:
+    def with_links(self, links: LinkCounts, pool: Pool) -> JointHMM:
         """M-step of the lexicon, which is narrowed first if the phase says so."""
         lexicon, slots, narrow = self.lexicon, links.slots, self.narrow
         if links.used is not None:
             narrow = Narrow(replace(lexicon), links.used)  # a copy, without its tables of all slots, which are large
             lexicon, slots = lexicon.restricted(links.used), slots[links.used]
-        lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse))
+        lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, narrow=narrow)
 
     def _united(self, links: LinksApart, pool: Pool) -> JointHMM:
@@ -305,7 +304,7 @@ class JointHMM(Model):
         lexicon = self.lexicon
         if not self.united:
             lexicon = lexicon.learning(links.unite(lexicon.slots.n_targets, pool), pool)
-        lexicon = lexicon.with_counts(links.whole(lexicon.slots), (links.null_forward, links.null_reverse))
+        lexicon = lexicon.with_counts(links.whole(lexicon.slots), (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, united=True)
 
     def widened(self) -> JointHMM:
@@ -374,12 +373,13 @@ class JointHMM(Model):
         return cls(lexicon, (source, target), fertility, Null(float(null)).null, own.agreement_power, own.share)
 
 
-def _narrowed(place: Place, slots: Slots, links: LinkCounts, used: np.ndarray, cells: list[Live]) -> LinkCounts:
+def _narrowed(
+    place: Place, slots: Slots, links: LinkCounts, used: np.ndarray, cells: list[Live], pool: Pool
+) -> LinkCounts:
     """The links of the slots that have a live cell; cells are given these slots' numbers, and the store the slots."""
     before = np.concatenate([[0], np.cumsum(used)])
     place.store.put(live_slots(place.number), {"row_start": before[slots.row_start], "target": slots.target[used]})
-    for live in cells:
-        live.renumbered(before)
+    pool.map(Live.renumbered, [(live,) for live in cells], before)
     return LinkCounts(links.slots[used], links.null_forward, links.null_reverse)
 
 

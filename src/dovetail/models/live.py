@@ -33,7 +33,8 @@ class Live:
         """
         width = np.empty(0, np.int32 if slots < 1 << 31 else np.int64)
         parts = pool.map(kernels.select, block.tasks, block.pieces, block.ranks, work, least, width)
-        numbers, column, slot, forward, reverse = (np.concatenate(values) for values in zip(*parts, strict=True))
+        joined = pool.map(np.concatenate, [(values,) for values in zip(*parts, strict=True)])
+        numbers, column, slot, forward, reverse = joined
         start = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
         ones = np.ones(len(column), np.float32)
         cells = LiveCells(start, column, slot, np.zeros(len(column), np.float32), ones, ones.copy())

@@ -192,4 +192,4 @@ class Handover(Learner):
         joint = self.joint
         if self.spelling:
             joint = replace(joint, lexicon=joint.lexicon.calibrated(statistics.wins))
-        return joint.with_links(statistics.lexicon)
+        return joint.with_links(statistics.lexicon, pool)

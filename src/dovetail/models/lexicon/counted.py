@@ -139,10 +139,9 @@ class CountedLexicon(Lexicon):
             source, target = source + more[0], target + more[1]
         return replace(self, spelling=spelling, prior_weights=(source, target))
 
-    def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray]) -> CountedLexicon:
+    def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray], pool: Pool) -> CountedLexicon:
         """The M-step: other counts, of links and of NULL's."""
-        for level in self.levels:
-            level.recount(counts)
+        pool.map(StemLevel.recount, [(level,) for level in self.levels], counts)
         tables = Nulls(*(_null_table(null) for null in nulls))
         return replace(self, counts=counts, totals=sums_by_word(counts, self.slots), nulls=tables)
 
@@ -276,8 +275,7 @@ class CountedLexicon(Lexicon):
         more = more._with_prior(more.spelling)
         if learning:
             more.levels = _stem_levels(slots, self.vocabularies, self._used, pool)
-            for level in more.levels:
-                level.recount(more.counts)
+            pool.map(StemLevel.recount, [(level,) for level in more.levels], more.counts)
         return more
 
     def looked_up(self, slots: Slots, pool: Pool) -> CountedLexicon:
