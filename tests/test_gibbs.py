@@ -22,7 +22,7 @@ from dovetail.kernels.gibbs.random import draw, stream, uniform
 from dovetail.kernels.records import LENGTH_I, LENGTH_J, Pieces, Ranks
 from dovetail.models.fertile import FertilityHMM, FertilityIBM1, Sampling
 from dovetail.models.fertility.factor import MOST, RARE, FertilityCounts, fertilities
-from dovetail.models.sampled_statistics import Starts
+from dovetail.models.sampled_statistics import ShardAlignments
 from dovetail.pool import Pool
 from test_models import POOL, cells_of, entries, random_jumps, random_lexicon, weight_functions
 
@@ -444,7 +444,7 @@ def test_counts_from_an_e_step_equal_the_posteriors_of_the_same_samples():
     work = shard.workspace()
     starts = [(np.full(block.columns, -1, np.int16), np.full(block.rows, -1, np.int16)) for block in shard]
     for pool in (Pool(3), POOL):
-        counts, _ = model.expect(shard, Starts(starts), pool, lambda pieces: None)
+        counts, _ = model.expect(shard, ShardAlignments(starts), pool, lambda pieces: None)
         expected, score = model.zeros(shard), np.zeros(2)
         for block, start in zip(shard, starts, strict=True):
             view = block.view(work)

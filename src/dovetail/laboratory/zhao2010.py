@@ -21,7 +21,7 @@ from dovetail.models.fertility.factor import SAVED, Fertility, FertilityCounts, 
 from dovetail.models.ibm1 import IBM1, DenseStatistics, IBM1Stage
 from dovetail.models.jumps.distance import JumpCounts, JumpOptions
 from dovetail.models.model import Alignments, Around, Learner, Memory, Worked
-from dovetail.models.sampled_statistics import Starts
+from dovetail.models.sampled_statistics import ShardAlignments
 from dovetail.options import Options, option
 from dovetail.pool import Pool
 from dovetail.training import em, sampling
@@ -167,7 +167,7 @@ class FromBestPaths(Around):
             marks = np.zeros(block.cells, np.uint8)
             self.model.mark_best_paths(block, view, marks, pool)
             starts.append(marked_alignments(block, marks))
-        statistics, _ = self.model.expect(shard, Starts(starts), pool, worked)
+        statistics, _ = self.model.expect(shard, ShardAlignments(starts), pool, worked)
         return statistics, memory
 
     def reestimate(self, statistics: Any, pool: Pool) -> FromBestPaths:
@@ -230,7 +230,7 @@ def in_parts(bitext: Bitext, shard: Shard, parts: int, pool: Pool) -> Shard:
     return lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, pool, cells)
 
 
-def fit_online(learner: Any, task: Task, iterations: int, memory: Starts, schedule: em.Schedule) -> Any:
+def fit_online(learner: Any, task: Task, iterations: int, memory: ShardAlignments, schedule: em.Schedule) -> Any:
     """EM with an M-step after every block: what was counted of it before is replaced, what others counted stays.
 
     The paper only says that sampling "updates parameters constantly"; this is incremental EM (Neal and Hinton 1998).  The
@@ -238,7 +238,7 @@ def fit_online(learner: Any, task: Task, iterations: int, memory: Starts, schedu
     """
     shard, pool = task.shard, task.engine.pool
     parts = [part_of(shard, block) for block in shard]
-    starts = [Starts([start]) for start in memory.blocks]
+    starts = [ShardAlignments([start]) for start in memory.blocks]
     statistics: list[Any] = [None] * len(parts)
     task.monitor.begin(learner.name, iterations, len(shard.pieces))
     for iteration in range(iterations):

@@ -26,7 +26,7 @@ from dovetail.models.ibm1 import IBM1
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon, add_with_nulls, slot_parts
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Alignments, Potentials, Worked
-from dovetail.models.sampled_statistics import SampledStatistics, Starts, add_moves
+from dovetail.models.sampled_statistics import SampledStatistics, ShardAlignments, add_moves
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 
@@ -131,7 +131,9 @@ class FertilityModel(IBM1):
             [self.no_sums(shard.longest)],
         )
 
-    def expect(self, shard: Shard, memory: Starts | None, pool: Pool, worked: Worked) -> tuple[Any, Starts]:
+    def expect(
+        self, shard: Shard, memory: ShardAlignments | None, pool: Pool, worked: Worked
+    ) -> tuple[Any, ShardAlignments]:
         """Counts from the samples of every sentence, each of which has random numbers of its own.
 
         Chains begin where the shard remembers, in every iteration (Algorithm 1); to go on where the last one ended was no
@@ -139,7 +141,7 @@ class FertilityModel(IBM1):
         """
         if memory is None:
             empty = [(np.empty(block.columns, np.int16), np.empty(block.rows, np.int16)) for block in shard]
-            memory = Starts(empty)
+            memory = ShardAlignments(empty)
         statistics = self.zeros(shard)
         work = shard.workspace()
         for block, start in zip(shard, memory.blocks, strict=True):

@@ -20,8 +20,8 @@ from dovetail.pool import Pool
 
 
 @dataclass
-class Starts:
-    """Where chains begin, in every iteration: alignments of each block of a shard."""
+class ShardAlignments:
+    """What a shard remembers of samplers: the alignments of its blocks, where chains begin in every iteration, or are."""
 
     blocks: list[Alignments]
 
@@ -30,7 +30,7 @@ class Starts:
         return tree.kept(self, {})
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Starts:
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> ShardAlignments:
         return tree.taken(arrays, {})
 
 

@@ -19,15 +19,15 @@ from dovetail.kernels.bayes import counts as kernels
 from dovetail.kernels.bayes import records
 from dovetail.kernels.bayes import sweep as sweep_kernels
 from dovetail.kernels.bayes.records import LinkCounts
-from dovetail.models import tree
 from dovetail.models.bayes import BayesHMM, BayesHMMOptions, BayesIBM1, SeenCounts, stream_key
 from dovetail.models.fertility.histogram import TAIL, FertilityHistogram
 from dovetail.models.ibm1 import IBM1
 from dovetail.models.jumps.binned import BinnedJumps
 from dovetail.models.lexicon.dirichlet import DirichletLexicon, DirichletOptions, LexiconPrior
 from dovetail.models.lexicon.table import CountsApart, LexiconCounts, TableLexicon, slot_parts
-from dovetail.models.model import Alignments, Learner, Worked
+from dovetail.models.model import Learner, Worked
 from dovetail.models.null import Null
+from dovetail.models.sampled_statistics import ShardAlignments
 from dovetail.pool import Pool
 from dovetail.training import em
 from dovetail.training.bayes_chains import Stage, count_moves, move_weights, twins_of
@@ -38,22 +38,8 @@ Both = tuple[np.ndarray, np.ndarray]  # of the two directions
 
 
 @dataclass
-class Links:
-    """What a shard remembers: the alignments of each of its blocks."""
-
-    blocks: list[Alignments]
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        return tree.kept(self, {})
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Links:
-        return tree.taken(arrays, {})
-
-
-@dataclass
 class LinkStatistics:
-    """Links as they are: of slots and NULL; of generating words, NULL last; tokens by their links; jumps.
+    """ShardAlignments as they are: of slots and NULL; of generating words, NULL last; tokens by their links; jumps.
 
     `log_likelihood`, log P(words | links), is known when those of all shards are together.
     """
@@ -76,7 +62,7 @@ class LinkStatistics:
         )
 
     @classmethod
-    def of(cls, shard: Shard, links: Links, columns: int, pool: Pool) -> LinkStatistics:
+    def of(cls, shard: Shard, links: ShardAlignments, columns: int, pool: Pool) -> LinkStatistics:
         """Those of a shard."""
         made = cls.zeros(shard.slots, columns)
         lexicon = cast(LexiconCounts, made.lexicon)
@@ -134,8 +120,8 @@ class FirstLinks(IBM1):
 
     columns: int = field(default=1, kw_only=True)
 
-    def expect(self, shard: Shard, memory: Any, pool: Pool, worked: Worked) -> tuple[Any, Links]:
-        links = Links(best_words(self.lexicon, shard, pool))
+    def expect(self, shard: Shard, memory: Any, pool: Pool, worked: Worked) -> tuple[Any, ShardAlignments]:
+        links = ShardAlignments(best_words(self.lexicon, shard, pool))
         return LinkStatistics.of(shard, links, self.columns, pool), links
 
 
@@ -209,9 +195,11 @@ class Sweep(Learner):
     def on(self, shard: Shard, pool: Pool) -> Sweep:
         return replace(self, lexicon=self.lexicon.on(shard, pool))
 
-    def expect(self, shard: Shard, memory: Links, pool: Pool, worked: Worked) -> tuple[LinkStatistics, Links]:
+    def expect(
+        self, shard: Shard, memory: ShardAlignments, pool: Pool, worked: Worked
+    ) -> tuple[LinkStatistics, ShardAlignments]:
         """Draw every link of the shard once."""
-        links = Links([(forward.copy(), reverse.copy()) for forward, reverse in memory.blocks])
+        links = ShardAlignments([(forward.copy(), reverse.copy()) for forward, reverse in memory.blocks])
         models = [self._model(direction, shard.longest) for direction in range(2)]
         counts = [self._counts(direction) for direction in range(2)]
         none = records.Marginals(np.empty(0, np.float32), np.empty(0, np.float32), 0.0)
