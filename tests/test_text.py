@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail.bitext import compressed, text
@@ -60,6 +60,7 @@ line_pieces = st.sampled_from(
 
 
 @given(st.lists(line_pieces, min_size=1))
+@settings(deadline=None)
 def test_lines_end_at_newlines_and_nowhere_else(tmp_path_factory, pieces):
     data = "".join(pieces).encode()
     path = tmp_path_factory.getbasetemp() / "pieces"
@@ -73,6 +74,7 @@ def test_lines_end_at_newlines_and_nowhere_else(tmp_path_factory, pieces):
 
 
 @given(pieces=st.lists(line_pieces, min_size=1, max_size=30), size=st.integers(1, 9))
+@settings(deadline=None)
 def test_blocks_are_whole_lines_however_the_file_is_read(tmp_path_factory, pieces, size):
     path = tmp_path_factory.mktemp("blocks") / "corpus"
     data = "".join(pieces).encode()
@@ -257,6 +259,7 @@ def test_a_name_that_promises_another_compression_is_told(file, suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @given(lines=st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\ufeff")), min_size=1))
+@settings(deadline=None)
 def test_what_is_written_is_read_back(tmp_path_factory, suffix, lines):
     path = tmp_path_factory.getbasetemp() / f"round-trip{suffix}"
     with atomic_writer(path) as handle:
