@@ -70,8 +70,14 @@ def find_stems(same, keys, known, numbers, shares):
             number = np.int64(known.stem[same[word]])
             seen = max(np.float64(known.count[same[word]]), 0.5)
         else:
-            place = np.searchsorted(known.keys, keys[word])
-            number = known.number[place] if place < last and known.keys[place] == keys[word] else last
+            low, high = 0, last  # where the key is, or would be; np.searchsorted would have half of numba loaded
+            while low < high:
+                middle = (low + high) // 2
+                if known.keys[middle] < keys[word]:
+                    low = middle + 1
+                else:
+                    high = middle
+            number = known.number[low] if low < last and known.keys[low] == keys[word] else last
         if number < last:
             tokens = known.tokens[number]
         numbers[word] = number
