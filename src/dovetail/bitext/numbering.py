@@ -116,7 +116,6 @@ class TokenNumbers:
         ends = np.cumsum(length)
         encoded = store[np.repeat(begin - (ends - length), length) + np.arange(length.sum())]
         codes = encoded.tobytes().decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass")
-        before = np.concatenate(
-            [[0], np.cumsum(encoded & 0xC0 != 0x80)]
-        )  # every other byte belongs to the letter before
+        # A byte of the form 10xxxxxx belongs to the letter before.
+        before = np.concatenate([[0], np.cumsum(encoded & 0xC0 != 0x80)])
         return np.frombuffer(codes, np.int32), before[ends] - before[ends - length]

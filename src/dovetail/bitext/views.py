@@ -140,7 +140,7 @@ def characters(word: str) -> list[str]:
     >>> characters("京都府"), characters("Kyoto")
     (['京', '都', '府'], ['Kyoto'])
     """
-    if not any(map(_is_unspaced, word)):
+    if not any(map(_without_spaces, word)):
         return [word]
     found: list[str] = []
     for letter in word:
@@ -152,7 +152,7 @@ def characters(word: str) -> list[str]:
 
 
 @cache
-def _is_unspaced(letter: str) -> bool:
+def _without_spaces(letter: str) -> bool:
     return unicodedata.name(letter, "").startswith(UNSPACED)
 
 

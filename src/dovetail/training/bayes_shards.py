@@ -39,7 +39,7 @@ Both = tuple[np.ndarray, np.ndarray]  # of the two directions
 
 @dataclass
 class LinkStatistics:
-    """ShardAlignments as they are: of slots and NULL; of generating words, NULL last; tokens by their links; jumps.
+    """Links as they are: of slots and NULL; of generating words, NULL last; tokens by their links; jumps.
 
     `log_likelihood`, log P(words | links), is known when those of all shards are together.
     """
