@@ -18,6 +18,7 @@ from dovetail.kernels.live.records import BothWays, Chances, Expected, Past, Roo
 from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
+FORGOTTEN = 0  # an entry of the past that stands for all that are not on it: nothing comes back from there
 CROWDED = 8  # live cells per word above which rows are faster than lists
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
@@ -90,9 +91,10 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     middle = len(bins) // 2
     mass = one  # probability that no word has been linked yet
     for s in range(S):
-        where[s] = -1
-    low = 0  # the last word's list
-    high = 0
+        where[s] = FORGOTTEN
+    past_beta[FORGOTTEN] = zero
+    low = FORGOTTEN + 1  # the last word's list
+    high = low
     for t in range(T):
         past_begin[t] = high
         total = p0 * nulls[t]
@@ -109,37 +111,31 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
         scale = one / total
         skip *= scale
         top = high
-        for a in range(low, high):
+        for a in range(low, high):  # written always, kept if not negligible: no branch to guess wrong
             value = skip * past_position[a]
-            if value > negligible:
-                past_next[a] = top
-                past_state[top] = past_state[a]
-                past_word[top] = past_word[a]
-                past_position[top] = value
-                where[past_state[a]] = top
-                top += 1
-            else:
-                past_next[a] = -1
+            kept = value > negligible
+            past_next[a] = where[past_state[a]] = top if kept else FORGOTTEN
+            past_state[top] = past_state[a]
+            past_word[top] = past_word[a]
+            past_position[top] = value
+            past_beta[top] = value * exits[past_state[a]]  # until the way back: what jumps are multiplied by
+            top += kept
         for m in range(begin[t], begin[t + 1]):
             s = state[m]
             value = alpha[m] * scale
             alpha[m] = value
             emission[m] *= p1 * scale  # all that the way back needs
-            if where[s] >= high:
-                past_position[where[s]] += value
-                place[m] = where[s]
-            elif value > negligible:
-                past_state[top] = s
-                past_word[top] = words[first_word + s]
-                past_position[top] = value
-                where[s] = top
-                place[m] = top
-                top += 1
-            else:
-                place[m] = -1
+            listed = where[s] >= high
+            entry = where[s] if listed else top
+            kept = listed | (value > negligible)
+            past_state[entry] = s
+            past_word[entry] = words[first_word + s]
+            value += past_position[entry] if listed else zero
+            past_position[entry] = value
+            past_beta[entry] = value * exits[s]
+            place[m] = where[s] = entry if kept else FORGOTTEN
+            top += kept & (not listed)
         low, high = high, top
-        for a in range(low, high):
-            past_beta[a] = past_position[a] * exits[past_state[a]]  # until the way back: what jumps are multiplied by
         nulls[t] = skip
         mass *= skip
         if mass < np.float32(1e-30):
@@ -171,10 +167,6 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
         linked = zero
         before_mass = start_mass[t - 1] if t > 0 else one
         for m in range(begin[t], begin[t + 1]):
-            if place[m] < 0:
-                weight[m] = zero
-                emission[m] = zero
-                continue
             beta = past_beta[place[m]]
             weight[m] = emission[m] * beta
             emission[m] = alpha[m] * beta
@@ -197,9 +189,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
                 beta *= exits[s]
                 if counting:
                     leaving[s] += past_position[a] * beta
-                if past_next[a] >= 0:
-                    beta += skip * past_beta[past_next[a]]
-                past_beta[a] = beta
+                past_beta[a] = beta + skip * past_beta[past_next[a]]
     return log_likelihood
 
 
@@ -221,7 +211,7 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
         crowded |= n > CROWDED * min(line[LENGTH_I], line[LENGTH_J])
     space = 3 * longest * longest + 2 * area if crowded else 0
     of_tokens, places = np.empty((6, longest), np.float32), np.empty((3, longest + 1), np.int64)
-    of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
+    of_past, past_values = np.empty((3, area + 2), np.int64), np.empty((2, area + 2), np.float32)
     of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
     chances, scales, rows_space = np.empty((2, 3, longest), np.float32), np.empty((2, 2)), np.empty(space, np.float32)
     room = BothWays(chances, scales, of_tokens, places, of_past, past_values, of_cells, cell_values, rows_space)

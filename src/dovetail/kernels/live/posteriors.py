@@ -29,7 +29,7 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     longest, area = largest(first, last, lines)
     K = fertility[0].shape[1]
     of_tokens, places = np.empty((6, longest), np.float32), np.empty((3, longest + 1), np.int64)
-    of_past, past_values = np.empty((3, area), np.int64), np.empty((2, area), np.float32)
+    of_past, past_values = np.empty((3, area + 2), np.int64), np.empty((2, area + 2), np.float32)
     of_cells, cell_values = np.empty((3, area), np.int64), np.empty((3, area), np.float32)
     space = np.empty(3 * longest * longest + 2 * area, np.float32)
     chances, scales = np.empty((2, 3, longest), np.float32), np.empty((2, 2))

@@ -112,14 +112,18 @@ class Expected(NamedTuple):
 
 
 class Past(NamedTuple):
-    """Word after word, the positions that are possible after it."""
+    """Word after word, the positions that are possible after it.
+
+    Entry 0 (`chain.FORGOTTEN`) stands for all that are not listed, and one behind the last may be written without being kept:
+    lists have room for all cells and two more.
+    """
 
     begin: np.ndarray  # int64 (T + 1,): where each word's begin
     state: np.ndarray  # int64
     word: np.ndarray  # int64
     position: np.ndarray  # float32: probability
     beta: np.ndarray  # float32
-    next: np.ndarray  # int64: where the same state stands on the next word's list, -1: nowhere
+    next: np.ndarray  # int64: where the same state stands on the next word's list, FORGOTTEN: nowhere
     where: np.ndarray  # int64 (S,): where each state stands on the last list
 
 
@@ -142,8 +146,8 @@ class BothWays(NamedTuple):
     scales: np.ndarray  # float64 (2 directions, 2): 1 / the sums of weights of first and last links
     of_tokens: np.ndarray  # float32 (6, longest side)
     places: np.ndarray  # int64 (3, longest side + 1)
-    of_past: np.ndarray  # int64 (3, cells)
-    past_values: np.ndarray  # float32 (2, cells)
+    of_past: np.ndarray  # int64 (3, cells + 2)
+    past_values: np.ndarray  # float32 (2, cells + 2)
     of_cells: np.ndarray  # int64 (3, live cells)
     cell_values: np.ndarray  # float32 (3, live cells)
     space: np.ndarray  # float32: what `rows` needs, if some piece is crowded
