@@ -24,7 +24,7 @@ from dovetail.uses.aligned import AlignedText
 from dovetail.uses.phrase_table import phrase_table
 from papers.store import Cell, Store
 from translation import __main__ as command
-from translation.report import markdown, store_order, write
+from translation.report import markdown, rows_of, store_order, write
 from translation.scores import BLEU_OPTIONS, Difference, differences, score
 from translation.split import LONGEST, held_out, split, train_text, write_split
 from translation.systems import BASE, SYSTEMS
@@ -164,9 +164,14 @@ def cell(name, bleu):
 
 def test_a_table_has_the_papers_numbers_beside_ours_and_marks_what_is_no_chance():
     beside = {"hmm": Difference(1.0, 1.0, None, None), "graca2010-symmetric": Difference(1.5, 1.0, 0.01, 0.3)}
-    text = markdown([cell("hmm", 20.0), cell("graca2010-symmetric", 21.0)], beside)
+    text = markdown(rows_of([cell("hmm", 20.0), cell("graca2010-symmetric", 21.0)], beside))
     assert "| hmm | EM | 20.00 ± 1.00 | 50.00 ± 1.00 | 1,000 | 2,000 | 300 | 12 | 28.9 | 19.55 | – |" in text
     assert "| 21.00 ± 1.50* | 50.00 ± 1.00 |" in text
+
+
+def rows_in(table):
+    with table.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def test_tables_say_what_was_not_run(tmp_path, references):
@@ -182,14 +187,25 @@ def test_tables_say_what_was_not_run(tmp_path, references):
         (place / name).write_text("\n".join(references) + "\n", "utf-8")
     (place / "base" / "weights.json").write_text(json.dumps({"weights": [1, 0.5], "bleu": 0.25}))
     write(store, ["en-fr-small", "de-en-none"], 10, 1, tmp_path, tmp_path / "tables")
-    text = (tmp_path / "tables" / "translation.md").read_text("utf-8")
+    text = (tmp_path / "tables" / "translation-en-fr-small.md").read_text("utf-8")
     assert "Not run: sil-thot-hmm, ibm1, mermer2011," in text
     assert "30 sentences to translate, 30 to tune on (BLEU 25.0 there); weights 1, 0.5." in text
-    assert "de-en-none" not in text
-    with (tmp_path / "tables" / "translation.csv").open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    table = tmp_path / "tables" / "translation-en-fr-small.csv"
+    assert set(table.parent.iterdir()) == {table, table.with_suffix(".md")}
+    rows = rows_in(table)
     assert [row["system"] for row in rows] == ["hmm", "default"]
     assert all(row["commit"] == "abc" and row["signature"] and row["seed"] == "1" for row in rows)
+
+    # A later run, elsewhere, of the baseline and one more system: the table gains a row, unless the baseline is another.
+    for bleu, names in ((21.0, ["hmm", "hmm-bayes", "default"]), (22.0, ["hmm", "hmm-bayes"])):
+        later = Store(tmp_path / f"later-{bleu}.jsonl")
+        later.add(cell("hmm", bleu))
+        later.add(cell("hmm-bayes", 20.5))
+        (place / "hmm-bayes").mkdir(exist_ok=True)
+        (place / "hmm-bayes" / "translation").write_text("\n".join(references) + "\n", "utf-8")
+        write(later, ["en-fr-small"], 10, 1, tmp_path, table.parent)
+        assert [row["system"] for row in rows_in(table)] == names
+        assert all(f"| {name} |" in table.with_suffix(".md").read_text("utf-8") for name in names)
 
 
 # --- all of it
@@ -234,10 +250,10 @@ def test_a_text_is_translated_and_a_finished_system_is_not_run_again(data, tmp_p
         assert each.numbers["BLEU"] > 0
         assert each.numbers["phrases"] > each.numbers["phrases kept"] > 0
         assert len((out / "en-fr-small-150" / each.job / "translation").read_text("utf-8").splitlines()) == 10
-    first = (out / "translation.md").read_bytes()
+    first = (out / "translation-en-fr-small.md").read_bytes()
     monkeypatch.setattr(command, "links_of", lambda *_: pytest.fail("run again"))
     assert command.main(asked) == 0
-    assert (out / "translation.md").read_bytes() == first
+    assert (out / "translation-en-fr-small.md").read_bytes() == first
 
 
 def test_too_small_a_set_is_told_in_one_line(data, tmp_path, capsys):

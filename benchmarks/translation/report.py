@@ -16,27 +16,31 @@ LEVEL = 0.05
 
 
 def write(store: Store, sets: Sequence[str], size: int, seed: int, out: Path, tables: Path) -> None:
-    """`translation.md` and `translation.csv` in `tables`; translations are taken from `out`."""
-    parts = ["# Translation with each system's links", _about()]
-    rows: list[list[object]] = []
+    """`translation-SET.md` and `.csv` in `tables`; translations are taken from `out`.
+
+    Systems that are not in the store keep the rows that they have in `tables`, if the baseline is the same there.
+    """
+    tables.mkdir(parents=True, exist_ok=True)
     for name in sets:
         found = store_order(store, name, size, seed)
         if not found:
             continue
-        place = out / f"{name}-{size}"
-        beside = compare(found, place)
-        parts += [f"## {name}, {size:,} pairs", _facts(place), markdown(found, beside)]
-        parts.append("Not run: " + (", ".join(missing(found)) or "none") + ".")
-        rows += ([*cell.key[1:], *_numbers(cell, beside.get(cell.job)), cell.commit, cell.signature] for cell in found)
-    tables.mkdir(parents=True, exist_ok=True)
-    (tables / "translation.md").write_text("\n\n".join(parts) + "\n", "utf-8")
-    with (tables / "translation.csv").open("w", newline="", encoding="utf-8") as file:
-        lines = csv.writer(file)
-        lines.writerow(["system", "set", "pairs", "seed", *NUMBERS, "commit", "signature"])
-        lines.writerows(rows)
+        place, path = out / f"{name}-{size}", tables / f"translation-{name}.csv"
+        rows = completed(rows_of(found, compare(found, place)), read(path))
+        title = f"# Translation with each system's links: {name}, {size:,} pairs"
+        parts = [title, _about(path.name), _facts(place), markdown(rows)]
+        parts.append("Not run: " + (", ".join(missing(rows)) or "none") + ".")
+        path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", "utf-8")
+        with path.open("w", newline="", encoding="utf-8") as file:
+            lines = csv.DictWriter(file, COLUMNS)
+            lines.writeheader()
+            lines.writerows(rows)
 
 
-NUMBERS = ("BLEU", "BLEU ±", "BLEU p", "chrF", "chrF ±", "chrF p", "links", "phrases", "phrases kept", "CPU s")
+SCORES = ("BLEU", "BLEU ±", "BLEU p", "chrF", "chrF ±", "chrF p")
+SIZES = ("links", "phrases", "phrases kept")
+COLUMNS = ("system", "set", "pairs", "seed", *SCORES, *SIZES, "CPU s", "commit", "signature")
+Row = dict[str, str]  # of the CSV: numbers as they are written there, nothing for the p of the baseline
 
 
 def store_order(store: Store, name: str, size: int, seed: int) -> list[Cell]:
@@ -45,8 +49,36 @@ def store_order(store: Store, name: str, size: int, seed: int) -> list[Cell]:
     return [store.cells[key] for key in keys if key in store]
 
 
-def missing(found: Sequence[Cell]) -> list[str]:
-    return [system.name for system in SYSTEMS if system.name not in {cell.job for cell in found}]
+def rows_of(found: Sequence[Cell], beside: dict[str, Difference]) -> list[Row]:
+    rows = []
+    for cell in found:
+        one, numbers = beside[cell.job], cell.numbers
+        scores = numbers["BLEU"], one.bleu_interval, one.bleu_p, numbers["chrF"], one.chrf_interval, one.chrf_p
+        sizes = (numbers[name] for name in SIZES)
+        values = (*cell.key[1:], *scores, *sizes, cell.seconds, cell.commit, cell.signature)
+        texts = ("" if value is None else str(value) for value in values)
+        rows.append(dict(zip(COLUMNS, texts, strict=True)))
+    return rows
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of an earlier table, none if there is none."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def completed(rows: Sequence[Row], earlier: Sequence[Row]) -> list[Row]:
+    """With the earlier rows of other systems, if those were put beside the same baseline; in the order of SYSTEMS."""
+    asked = [(row["pairs"], row["seed"], row["BLEU"], row["chrF"]) for row in rows if row["system"] == BASELINE]
+    same = [(row["pairs"], row["seed"], row["BLEU"], row["chrF"]) for row in earlier if row["system"] == BASELINE]
+    of_systems = {row["system"]: row for row in (*(earlier if asked and asked == same else ()), *rows)}
+    return [of_systems[system.name] for system in SYSTEMS if system.name in of_systems]
+
+
+def missing(rows: Sequence[Row]) -> list[str]:
+    return [system.name for system in SYSTEMS if system.name not in {row["system"] for row in rows}]
 
 
 def compare(found: Sequence[Cell], place: Path) -> dict[str, Difference]:
@@ -56,35 +88,27 @@ def compare(found: Sequence[Cell], place: Path) -> dict[str, Difference]:
     return differences(texts, (place / "test.target").read_text("utf-8").splitlines())
 
 
-def markdown(found: Sequence[Cell], beside: dict[str, Difference]) -> str:
+def markdown(rows: Sequence[Row]) -> str:
     printed = {system.name: system for system in SYSTEMS}
     head = ["links by", "kind", "BLEU", "chrF", "links", "phrase pairs", "loaded", "CPU s", *PRINTED_FOR]
     lines = [head, ["---"] * 2 + ["---:"] * (len(head) - 2)]
-    for cell in found:
-        one, numbers = beside[cell.job], cell.numbers
+    for row in rows:
+        system = printed[row["system"]]
         lines.append(
             [
-                cell.job,
-                printed[cell.job].kind,
-                _scored(numbers["BLEU"], one.bleu_interval, one.bleu_p),
-                _scored(numbers["chrF"], one.chrf_interval, one.chrf_p),
-                *(f"{numbers[name]:,}" for name in ("links", "phrases", "phrases kept")),
-                f"{cell.seconds:.0f}",
-                *(printed[cell.job].printed.get(paper, "–") for paper in PRINTED_FOR),
+                system.name,
+                system.kind,
+                *(_scored(row[name], row[f"{name} ±"], row[f"{name} p"]) for name in ("BLEU", "chrF")),
+                *(f"{int(row[name]):,}" for name in SIZES),
+                f"{float(row['CPU s']):.0f}",
+                *(system.printed.get(paper, "–") for paper in PRINTED_FOR),
             ]
         )
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def _scored(value: float, interval: float, p: float | None) -> str:
-    return f"{value:.2f} ± {interval:.2f}{'*' if p is not None and p < LEVEL else ''}"
-
-
-def _numbers(cell: Cell, one: Difference | None) -> list[object]:
-    bleu = (one.bleu_interval, one.bleu_p) if one else (None, None)
-    chrf = (one.chrf_interval, one.chrf_p) if one else (None, None)
-    sizes = (cell.numbers[name] for name in ("links", "phrases", "phrases kept"))
-    return [cell.numbers["BLEU"], *bleu, cell.numbers["chrF"], *chrf, *sizes, cell.seconds]
+def _scored(value: str, interval: str, p: str) -> str:
+    return f"{float(value):.2f} ± {float(interval):.2f}{'*' if p and float(p) < LEVEL else ''}"
 
 
 def _facts(place: Path) -> str:
@@ -97,10 +121,10 @@ def _facts(place: Path) -> str:
     )
 
 
-def _about() -> str:
+def _about(table: str) -> str:
     papers = "; ".join(f"{name}: {what}" for name, what in PRINTED_FOR.items())
     return (
-        "Made by `python -m benchmarks.translation`; commits and signatures are in `translation.csv`. Only the phrase table"
+        f"Made by `python -m benchmarks.translation`; commits and signatures are in `{table}`. Only the phrase table"
         " differs between systems: n-gram model, lexical models and weights are the translation system's own. ± is half of"
         f" a 95 per cent interval, * a difference from `{BASELINE}` with p < {LEVEL} (paired bootstrap, {RESAMPLES:,}"
         " resamples, no correction for the number of comparisons). *Phrase pairs* is the size of the whole table, *loaded*"
