@@ -36,7 +36,7 @@ def _picked(side: Side, numbers: np.ndarray) -> Side:
     order = np.argsort(first)  # words are numbered by first appearance
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    words = [side.vocabulary[number] for number in used[order].tolist()]
+    words = side.vocabulary.tokens.picked(used[order])
     text = None if side.text is None else Chosen(side.text, numbers)
     return Side(rank[ids.reshape(-1)], offsets, Vocabulary(words, counts[order]), text)
 

@@ -62,8 +62,19 @@ class TokenNumbers:
         hashes, heads = np.empty((2, len(encoded)), np.uint64)
         store = np.frombuffer(b"".join(encoded), np.uint8).copy()  # one that may be written to, as those of read text
         kernels.hash_tokens(store, starts, hashes, heads)
-        table = np.full(1 << max(4, (2 * len(encoded)).bit_length()), -1, np.int32)
+        table = _table(made.known)
         kernels.spread(hashes, made.known, table)
+        made._types = kernels.Types(table, hashes, heads, starts, store)
+        return made
+
+    def picked(self, numbers: np.ndarray) -> TokenNumbers:
+        """Those with these numbers, in this order."""
+        made, (_, hashes, heads, starts, store) = TokenNumbers(), self._types
+        made.known, hashes, heads = len(numbers), hashes[numbers], heads[numbers]
+        begin, length = starts[numbers], starts[numbers + 1] - starts[numbers]
+        table = _table(made.known)
+        kernels.spread(hashes, made.known, table)
+        starts, store = np.concatenate([[0], np.cumsum(length)]), _runs(store, begin, length)
         made._types = kernels.Types(table, hashes, heads, starts, store)
         return made
 
@@ -113,9 +124,19 @@ class TokenNumbers:
         starts, store = self._types.starts[: self.known + 1], self._types.store
         chosen = np.arange(self.known) if numbers is None else numbers
         begin, length = starts[chosen], starts[chosen + 1] - starts[chosen]
-        ends = np.cumsum(length)
-        encoded = store[np.repeat(begin - (ends - length), length) + np.arange(length.sum())]
+        ends, encoded = np.cumsum(length), _runs(store, begin, length)
         codes = encoded.tobytes().decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass")
         # A byte of the form 10xxxxxx belongs to the letter before.
         before = np.concatenate([[0], np.cumsum(encoded & 0xC0 != 0x80)])
         return np.frombuffer(codes, np.int32), before[ends] - before[ends - length]
+
+
+def _table(size: int) -> np.ndarray:
+    """Room to find so many tokens in, with none yet."""
+    return np.full(1 << max(4, (2 * size).bit_length()), -1, np.int32)
+
+
+def _runs(values: np.ndarray, begin: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """values[begin[n] : begin[n] + length[n]] for every n, one after the other."""
+    before = np.cumsum(length) - length
+    return values[np.repeat(begin - before, length) + np.arange(length.sum())]

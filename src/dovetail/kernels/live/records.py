@@ -114,7 +114,7 @@ class Expected(NamedTuple):
 class Past(NamedTuple):
     """Word after word, the positions that are possible after it.
 
-    Entry 0 (`chain.FORGOTTEN`) stands for all that are not listed, and one behind the last may be written without being kept:
+    Entry 0 (`chain.FORGOTTEN`) stands for all that are not listed, and one behind the last may be written and not kept:
     lists have room for all cells and two more.
     """
 
