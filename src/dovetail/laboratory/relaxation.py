@@ -17,7 +17,6 @@ from dovetail.kernels.laboratory.constraints import MOST_CONSTRAINTS, OVERFLOW, 
 
 # section 8 of the paper
 ITERATIONS = 400
-RATE = 0.95
 GREEDY_EVERY = 10
 CONSTRAINTS_AT_A_TIME = 5
 CONSTRAIN_EVERY = 25
@@ -30,10 +29,22 @@ PRINTED_ENTRIES = 2_000
 LIVELY = 20
 
 
-def solve(problem: Problem, budget: Budget, from_zero: bool = False) -> BidirectionalMap:
+class Steps(NamedTuple):
+    """How far multipliers are moved: the size of the first step, and to which part of itself it shrinks at every iteration
+    after which L(lambda) had risen; and how many iterations there are.  Without more said, the paper's."""
+
+    first: float = 1.0
+    shrink: float = 0.95
+    number: int = ITERATIONS
+
+
+PRINTED = Steps()
+
+
+def solve(problem: Problem, budget: Budget, from_zero: bool = False, steps: Steps = PRINTED) -> BidirectionalMap:
     """Subgradient descent on L(lambda): Figure 3 for full agreement, Figure 5 for adjacency; as printed it starts from 0."""
-    search = _Relaxation(problem, from_zero)
-    search.descend(budget, budget.iterations or ITERATIONS)
+    search = _Relaxation(problem, from_zero, steps)
+    search.descend(budget, budget.iterations or steps.number)
     return search.result()
 
 
@@ -93,13 +104,13 @@ class _Relaxation:
     `from_zero`: as the paper has it, and without what was found to help it.
     """
 
-    def __init__(self, problem: Problem, from_zero: bool = False) -> None:
+    def __init__(self, problem: Problem, from_zero: bool = False, steps: Steps = PRINTED) -> None:
         if problem.agreement.kind == DISAGREEMENT:
             raise InputError(
                 "the paper's relaxation has no penalty for disagreement",
                 remedy="Use method 'exact', 'dual-decomposition' or 'integer'.",
             )
-        self.problem = problem
+        self.problem, self.steps = problem, steps
         I, J = len(problem.theta), len(problem.omega)
         self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
         self.lively = ITERATIONS if from_zero else LIVELY
@@ -148,9 +159,8 @@ class _Relaxation:
             self.last_value = value
             if value == -math.inf:  # nothing better than the best pair is left
                 return
-            disagreements = kernels.step(
-                self.choice.links, count, RATE**self.misses, self.multipliers, self.violated, self.y
-            )
+            size = self.steps.first * self.steps.shrink**self.misses
+            disagreements = kernels.step(self.choice.links, count, size, self.multipliers, self.violated, self.y)
             if disagreements == 0 or self.iterations % GREEDY_EVERY == 1:
                 self.greedy()
             if pruning and self.bound - self.score < 0.9 * pruned_at:
