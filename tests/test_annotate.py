@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
@@ -631,12 +632,14 @@ def test_nothing_confirmed_is_lost_when_the_server_is_killed(text, gold):
                 version = state["version"]
                 confirmed[pair] = version, state["links"]
 
-    arguments = (*text, "-o", gold, "--quiet")
-    for _ in range(3):
+    arguments, pairs = (*text, "-o", gold, "--quiet"), (1, 2, 3, 4)
+    for times in range(1, 4):
         stop.clear()
         with serving(*arguments, program="annotate") as served, ThreadPoolExecutor(4) as pool:
-            workers = [pool.submit(annotate, served.address, pair) for pair in (1, 2, 3, 4)]
-            threading.Event().wait(0.6)
+            workers = [pool.submit(annotate, served.address, pair) for pair in pairs]
+            waited = time.monotonic() + 30
+            while time.monotonic() < waited and any(confirmed.get(pair, (0, ""))[0] < 2 * times for pair in pairs):
+                threading.Event().wait(0.05)
             served.process.send_signal(signal.SIGKILL)
             stop.set()
             for worker in workers:
