@@ -24,6 +24,7 @@ SHARE = (
     "test_models.py",
     "test_joint.py",
     "test_combine.py",
+    "test_links.py",
     "test_phrases.py",
     "test_gibbs.py",
     "test_bayes.py",

@@ -16,14 +16,10 @@ def mark_threshold(first, last, lines, work, threshold, marks):
     for piece in range(first, last):
         line = lines[piece]
         for cell in range(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J]):
-            mark = np.uint8(0)
-            if forward[cell] > threshold:
-                mark |= FORWARD
-            if reverse[cell] > threshold:
-                mark |= REVERSE
-            if np.float32(0.5) * (forward[cell] + reverse[cell]) > threshold:
-                mark |= EITHER
-            marks[cell] |= mark
+            by_forward = FORWARD if forward[cell] > threshold else np.uint8(0)
+            by_reverse = REVERSE if reverse[cell] > threshold else np.uint8(0)
+            by_both = EITHER if np.float32(0.5) * (forward[cell] + reverse[cell]) > threshold else np.uint8(0)
+            marks[cell] |= by_forward | by_reverse | by_both
 
 
 @kernel
@@ -42,28 +38,31 @@ def collect(first, last, lines, source_core, target_core, marks, wanted, work, w
         for cell in range(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J]):
             if marks[cell] & wanted:
                 total += 1
-    source = np.empty(total, np.int32)
-    target = np.empty(total, np.int32)
+    # One more than there are: every cell is written, and kept if it is marked, so that no branch is guessed wrong.
+    source = np.empty(total + 1, np.int32)
+    target = np.empty(total + 1, np.int32)
     probability = np.empty(total, np.float32)
     own = np.float32(1.0 - weight)
     other = np.float32(weight)
     used = 0
     for piece in range(first, last):
         line = lines[piece]
-        J = line[LENGTH_J]
+        I, J = line[LENGTH_I], line[LENGTH_J]
+        top, bottom, left, right = 0, I, 0, J
+        if by_source:
+            top, bottom = source_core[piece, 0], source_core[piece, 1]
+        else:
+            left, right = target_core[piece, 0], target_core[piece, 1]
         before = used
-        for i in range(line[LENGTH_I]):
-            if by_source and (i < source_core[piece, 0] or i >= source_core[piece, 1]):
-                continue
-            for j in range(J):
-                cell = line[CELL] + i * J + j
-                if marks[cell] & wanted:
-                    if not by_source and (j < target_core[piece, 0] or j >= target_core[piece, 1]):
-                        continue
-                    source[used] = i
-                    target[used] = j
-                    value = own * forward[cell] + other * reverse[cell]
-                    probability[used] = min(max(value, np.float32(0.0)), np.float32(1.0))
-                    used += 1
+        for i in range(top, bottom):
+            row = line[CELL] + i * J
+            for j in range(left, right):
+                source[used] = i
+                target[used] = j
+                used += (marks[row + j] & wanted) != 0
+        for k in range(before, used):
+            cell = line[CELL] + np.int64(source[k]) * J + target[k]
+            value = own * forward[cell] + other * reverse[cell]
+            probability[k] = min(max(value, np.float32(0.0)), np.float32(1.0))
         numbers[piece - first] = used - before
     return numbers, source[:used], target[:used], probability[:used]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.hmm.viterbi import EITHER
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
 
@@ -21,31 +22,33 @@ def touches(marks, cell, i, j, I, J):
 
 @kernel
 def grow(first, last, lines, work, least, marks):
-    """Mark, best first, cells of mean posterior above `least` beside a marked cell whose row or column is still empty."""
+    """Mark, best first, cells of mean posterior above `least` beside a marked cell whose row or column is still empty.
+
+    Cells that are marked already have more than `least`, too.
+    """
     forward, reverse = work.forward, work.reverse
-    candidates = np.empty(0, np.int64)
-    values = np.empty(0, np.float32)
+    longest, area = largest(first, last, lines)
+    candidates, values = np.empty(area + 1, np.int64), np.empty(area, np.float32)
+    rows, columns = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     for piece in range(first, last):
         line = lines[piece]
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
-        if len(candidates) < I * J:
-            candidates = np.empty(I * J, np.int64)
-            values = np.empty(I * J, np.float32)
-        rows = np.zeros(I, np.bool_)
-        columns = np.zeros(J, np.bool_)
+        rows[:I] = False
+        columns[:J] = False
+        found = 0
+        for k in range(I * J):  # written always, kept if notable: no branch to guess wrong
+            candidates[found] = k
+            found += np.float32(0.5) * (forward[cell + k] + reverse[cell + k]) > least
         n = 0
-        for i in range(I):
-            for j in range(J):
-                here = cell + i * J + j
-                if marks[here] & EITHER:
-                    rows[i] = True
-                    columns[j] = True
-                else:
-                    value = np.float32(0.5) * (forward[here] + reverse[here])
-                    if value > least:
-                        candidates[n] = i * J + j
-                        values[n] = value
-                        n += 1
+        for m in range(found):
+            k = candidates[m]
+            if marks[cell + k] & EITHER:
+                rows[k // J] = True
+                columns[k % J] = True
+            else:
+                candidates[n] = k
+                values[n] = np.float32(0.5) * (forward[cell + k] + reverse[cell + k])
+                n += 1
         while True:
             best = -1
             for k in range(n):
