@@ -44,11 +44,11 @@ TURNS = 5
 STAGES = {
     "number words": ["dovetail.bitext.corpus:Bitext.from_lines"],
     LOOK_UP: [
-        "dovetail.aligner:Aligner._words",
+        "dovetail.trained:Trained._words",
         "dovetail.models.lexicon.counted:CountedLexicon.for_words",
         "dovetail.models.joint:JointHMM.with_lexicon",
     ],
-    "lay out": ["dovetail.aligner:shard_of"],
+    "lay out": ["dovetail.trained:shard_of"],
     "gather": ["dovetail.models.lexicon.counted:CountedLexicon.gather"],
     "infer": ["dovetail.models.joint:JointHMM.posteriors"],
     "mark": ["dovetail.decoding.decode:_marked"],

@@ -260,7 +260,10 @@ def _entry(name: str) -> str:
 
 def _documented(path: str, value: Any) -> str:
     if inspect.isclass(value):
-        return f"```{{eval-rst}}\n.. autoclass:: {path}\n   :members:\n```"
+        # What a class of the package has from another one of the package is its own to a reader.
+        ours = any(base.__module__.startswith("dovetail.") for base in value.__bases__)
+        inherited = "   :inherited-members:\n" if ours else ""
+        return f"```{{eval-rst}}\n.. autoclass:: {path}\n   :members:\n{inherited}```"
     if inspect.isfunction(value):
         return f"```{{eval-rst}}\n.. autofunction:: {path}\n```"
     module, _, name = path.rpartition(".")

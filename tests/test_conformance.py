@@ -308,7 +308,7 @@ def test_a_pair_alone_is_aligned_as_within_its_text(trained):
 def test_a_text_in_chunks_is_aligned_as_at_once(trained, monkeypatch):
     copy = Bitext.from_pairs(pairs_of(TRAINING))
     at_once = as_bytes(trained.align(copy))
-    monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 7)
+    monkeypatch.setattr("dovetail.trained.CHUNK_PAIRS", 7)
     assert as_bytes(trained.align(copy)) == at_once
 
 

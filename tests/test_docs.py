@@ -165,6 +165,11 @@ def test_the_exact_decoders_and_uses_are_documented():
         assert f".. autofunction:: dovetail.{name}\n" in page
 
 
+def test_what_an_aligner_has_from_another_class_is_on_the_page_of_names():
+    entry = made.python([]).partition(".. autoclass:: dovetail.Aligner\n")[2].partition("```")[0]
+    assert ":inherited-members:" in entry
+
+
 def test_methods_that_pages_call_have_a_word_on_the_page_of_names():
     """Sphinx leaves out a method without a docstring, without a word."""
     for name in (name for group in ("Text in", "Aligning", "Links out", "Evaluation") for name in made.NAMES[group]):

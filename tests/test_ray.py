@@ -13,7 +13,7 @@ import pytest
 
 import same_bytes
 from dovetail import Aligner, InputError
-from dovetail import aligner as aligner_module
+from dovetail import trained as trained_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
 from dovetail.engines.ray import Ray, _connected
@@ -41,7 +41,7 @@ def demo():
 def small(monkeypatch):
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
     cut_into(monkeypatch, 4000)
-    monkeypatch.setattr(aligner_module, "CHUNK_PAIRS", 70)
+    monkeypatch.setattr(trained_module, "CHUNK_PAIRS", 70)
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def test_limits_get_the_pairs_number_in_the_text_that_is_aligned(monkeypatch):
     linked = [(0, 0) in alignment.links for alignment in aligner.align(text)]
     assert not linked[6]
     assert linked[2] and linked[10]  # noqa: PT018 (the same words elsewhere)
-    monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 5)
+    monkeypatch.setattr("dovetail.trained.CHUNK_PAIRS", 5)
     again = aligner.align(Bitext.from_pairs(TEXT))
     assert [(0, 0) in alignment.links for alignment in again] == linked
 

@@ -256,7 +256,7 @@ def test_a_view_is_told_what_a_dictionary_says():
 def test_a_text_is_seen_part_by_part_as_it_is_as_a_whole(aligner, monkeypatch):
     bitext = Bitext.from_pairs(PAIRS)
     whole = aligner._seen(bitext)
-    monkeypatch.setattr("dovetail.aligner.CHUNK_PAIRS", 5)
+    monkeypatch.setattr("dovetail.trained.CHUNK_PAIRS", 5)
     for one, other in zip(whole[0], aligner._seen(bitext)[0], strict=True):
         assert (one == other).all()
 
