@@ -22,7 +22,8 @@ from dovetail.pool import Pool
 
 BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
 UNRANKED_CELLS = 1 << 21  # the same of a text without slots, parts of which are worked on side by side
-SLOT_TASK = 1 << 21  # slots of one task
+SLOT_TASK = 1 << 21  # slots of one task, at most,
+LEAST_SLOTS = 1 << 14  # and at least: fewer are done before another thread has begun
 TASKS = 16  # parts that a block is divided into, for any number of threads
 
 
@@ -55,7 +56,7 @@ class Slots:
         return Slots(row_start, self.target[kept], self.n_targets), kept
 
     def runs(self) -> list[tuple[int, int]]:
-        """Runs of source words with about SLOT_TASK slots each."""
+        """Runs of source words, see `slot_runs`."""
         return slot_runs(self.row_start)
 
     def none(self) -> Slots:
@@ -280,8 +281,9 @@ def token_places(start: np.ndarray, length: np.ndarray) -> np.ndarray:
 
 
 def slot_runs(row_start: np.ndarray) -> list[tuple[int, int]]:
-    """Runs of rows with about SLOT_TASK entries each."""
-    edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + SLOT_TASK, SLOT_TASK))
+    """Runs of rows with about SLOT_TASK entries each; of fewer entries TASKS runs, so that all threads have work."""
+    size = min(max(int(row_start[-1]) // TASKS, LEAST_SLOTS), SLOT_TASK)
+    edges = np.searchsorted(row_start, np.arange(0, row_start[-1] + size, size))
     edges = np.unique(np.minimum(edges, len(row_start) - 1))
     edges[-1] = len(row_start) - 1
     return [(int(low), int(high)) for low, high in pairwise(edges)]
