@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.shards import shard_of
+from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.spelling import LONGEST_WORD, letters, letters_beside, stem_keys, stems
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import spelling as spelling_kernels
@@ -21,6 +21,7 @@ from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live.messages import speak, speak_to_others
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.spelling import compare_spellings
 from dovetail.models.lexicon.stems import _known as known_stems
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
 from dovetail.pool import Pool
@@ -122,6 +123,29 @@ def test_the_longest_common_subsequence_of_words_that_fill_the_machine_word(one,
         same = table[i, j] + 1 if one[i] == other[j] else 0
         table[i + 1, j + 1] = max(table[i, j + 1], table[i + 1, j], same)
     assert common_subsequence(one, other) == table[-1, -1]
+
+
+def naive_bin(one, other):
+    plain = [any(map(str.isalpha, word)) and not any(map(str.isdigit, word)) for word in (one, other)]
+    if one == other:
+        if not plain[0]:
+            return spelling_kernels.IDENTICAL_OTHER
+        return spelling_kernels.IDENTICAL if len(one) >= 4 else spelling_kernels.IDENTICAL_SHORT
+    if not all(plain) or min(len(one), len(other)) < 3:
+        return spelling_kernels.UNCOMPARED
+    tenths = 10 * naive_common_subsequence(one, other) // max(len(one), len(other))
+    return tenths if tenths >= 5 else spelling_kernels.UNLIKE
+
+
+@given(words=st.lists(st.text("aaabAc1!\u0101", min_size=1, max_size=7), min_size=1, max_size=6, unique=True))
+@example(words=["banana", "ananas", "aaaaaa", "aaaaab", "123", "12a", "an"])
+@settings(deadline=None)
+def test_the_spelling_bin_of_every_pair_is_that_of_its_definition(words):
+    slots = Slots(
+        np.arange(len(words) + 1) * len(words), np.tile(np.arange(len(words), dtype=np.int32), len(words)), len(words)
+    )
+    bins = compare_spellings(slots, Vocabulary(words), Vocabulary(words[::-1]), Pool(1))
+    assert bins.tolist() == [naive_bin(fold(one), fold(other)) for one in words for other in words[::-1]]
 
 
 def bare(text):

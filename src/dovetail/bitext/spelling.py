@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.kernels.lexicon import spelling as spelling_kernels
 from dovetail.kernels.lexicon import stems as kernels
 
 LONGEST_WORD = 64  # letters compared; longer words are cut, since the comparison is quadratic
@@ -19,13 +20,14 @@ class Letters(NamedTuple):
     """Words as folded letters: word w is `codes[offsets[w]:offsets[w + 1]]`.
 
     `plain[w]` if it has a letter and no digit, `unspaced[w]` if it has one of a script whose words are a few characters
-    long: kana, Han, Hangul.
+    long: kana, Han, Hangul.  `marks[w]` are bits of its letters, see `kernels.lexicon.spelling.mark_letters`.
     """
 
     codes: np.ndarray  # int32
     offsets: np.ndarray  # int64
     plain: np.ndarray  # bool
     unspaced: np.ndarray  # bool
+    marks: np.ndarray  # uint64
 
 
 class _Folded(dict[int, str]):
@@ -58,8 +60,8 @@ def letters_beside(vocabulary: Vocabulary, known: Vocabulary, numbers: np.ndarra
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         codes = np.concatenate([old.codes, new.codes])
         letters_of_words = codes[np.repeat(begin - offsets[:-1], lengths) + np.arange(offsets[-1])]
-        flags = (np.concatenate(both)[place] for both in ((old.plain, new.plain), (old.unspaced, new.unspaced)))
-        return Letters(letters_of_words, offsets, *flags)
+        facts = (np.concatenate(both)[place] for both in zip(old[2:], new[2:], strict=True))
+        return Letters(letters_of_words, offsets, *facts)
 
     return vocabulary.derived("letters", made)
 
@@ -83,7 +85,9 @@ def _packed(codes: np.ndarray, lengths: np.ndarray) -> Letters:
     offsets = np.concatenate([[0], np.cumsum(np.minimum(of_words, LONGEST_WORD))])
     kinds = _Kinds(found)
     plain = kinds.any(found, offsets, str.isalpha) & ~kinds.any(found, offsets, str.isdigit)
-    return Letters(found, offsets, plain, kinds.any(found, offsets, _is_unspaced))
+    marks = np.empty(len(lengths), np.uint64)
+    spelling_kernels.mark_letters(found, offsets, marks)
+    return Letters(found, offsets, plain, kinds.any(found, offsets, _is_unspaced), marks)
 
 
 class _Kinds:

@@ -17,7 +17,7 @@ from dovetail.kernels.lexicon.search import place_of
 from dovetail.kernels.lexicon.spelling import mark_places, spelling_bin, unmark_places
 from dovetail.kernels.records import CELL, LENGTH_J, ROW, SOURCE, TARGET
 
-SPREAD = 4  # a row longer than this many times the words that ask for it is searched, not spread out
+SPREAD = 16  # a row longer than this many times the words that ask for it is searched, not spread out
 
 
 class Known(NamedTuple):
@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
     starts: np.ndarray  # int64 (source words and stems + 1,)
     targets: np.ndarray  # int32 (pairs,)
-    counts: np.ndarray  # float64 (pairs,)
+    counts: np.ndarray  # float32 (pairs,)
     n_targets: int  # target words and stems
 
 

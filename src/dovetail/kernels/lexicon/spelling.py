@@ -7,11 +7,29 @@ import numpy as np
 from dovetail.kernels import kernel, leaf
 from dovetail.kernels.lexicon.slots import cells_of, slot_of
 
-# Bins 0-9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
-IDENTICAL, IDENTICAL_SHORT, IDENTICAL_OTHER, UNCOMPARED = 10, 11, 12, 13
+# Bins up to 9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
+UNLIKE, IDENTICAL, IDENTICAL_SHORT, IDENTICAL_OTHER, UNCOMPARED = 0, 10, 11, 12, 13
 BINS = 14
+LIKE = 5  # tenths below which words are unlike, one as much as the other
 SHORT = 4  # identical words below this length, and
 COMPARED = 3  # words below this length, say little by their letters
+
+
+@kernel
+def mark_letters(codes, offsets, marks):
+    """marks[word] = a bit for each of its letters, the second of a kind by one of its own; letters may share a bit.
+
+    Words have at most as many letters in common as they have marks, and as one of them has letters more than marks.
+    """
+    for word in range(len(marks)):
+        first = offsets[word]
+        bits = np.uint64(0)
+        for k in range(first, offsets[word + 1]):
+            before = 0
+            for earlier in range(first, k):
+                before += codes[earlier] == codes[k]
+            bits |= np.uint64(1) << np.uint64((codes[k] + 32 * before) & 63)
+        marks[word] = bits
 
 
 @leaf
@@ -58,6 +76,12 @@ def spelling_bin(source, e, targets, f, places):
     first, begin = source.offsets[e], targets.offsets[f]
     length, end = source.offsets[e + 1] - first, targets.offsets[f + 1]
     other = end - begin
+    longer = max(length, other)
+    compared = source.plain[e] & targets.plain[f] & (min(length, other) >= COMPARED)
+    # Most words have too few letters in common to be alike, in whatever order.
+    most = ones(source.marks[e] & targets.marks[f]) + length - ones(source.marks[e])
+    if 10 * most < LIKE * longer:
+        return UNLIKE if compared else UNCOMPARED
     same = length == other
     if same:
         for k in range(length):
@@ -68,9 +92,10 @@ def spelling_bin(source, e, targets, f, places):
         if not source.plain[e]:
             return IDENTICAL_OTHER
         return IDENTICAL_SHORT if length < SHORT else IDENTICAL
-    if not source.plain[e] or not targets.plain[f] or min(length, other) < COMPARED:
+    if not compared:
         return UNCOMPARED
-    return min(10 * common_subsequence(places, length, targets.codes, begin, end) // max(length, other), 9)
+    tenths = 10 * common_subsequence(places, length, targets.codes, begin, end) // longer
+    return min(tenths, 9) if tenths >= LIKE else UNLIKE
 
 
 @kernel

@@ -249,7 +249,7 @@ class CountedLexicon(Lexicon):
         for slots, of_pairs in kinds:
             starts += [slots.row_start[1:] + pairs, slots.row_start[-1:] + pairs]
             partners.append(slots.target + np.int32(targets))
-            counts.append(of_pairs)
+            counts.append(of_pairs.astype(np.float32))
             pairs, targets = pairs + len(of_pairs), targets + slots.n_targets + 1
         return lookup.Known(np.concatenate(starts), np.concatenate(partners), np.concatenate(counts), targets)
 
