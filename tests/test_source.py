@@ -15,6 +15,7 @@ from dovetail.bitext.joining import joined, picked
 from dovetail.bitext.paths import files_of_sides
 from dovetail.bitext.source import TextSource, hold, pair_cells
 from dovetail.bitext.text import atomic_writer, read_lines
+from dovetail.pool import Pool
 from dovetail.training.drawing import SampleOptions, lesson
 
 SENTENCES = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=6)
@@ -96,12 +97,13 @@ SHAPES = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("most", [None, 100_000, 5_000, 1_000, 10])
-def test_what_is_held_depends_on_the_pairs_alone(folder, shape, most, monkeypatch):
+@pytest.mark.parametrize("threads", [1, 3])
+def test_what_is_held_depends_on_the_pairs_alone(folder, shape, most, threads, monkeypatch):
     monkeypatch.setattr(source_module, "HELD_AT_ONCE", 50)
     source, target, reading = SHAPES[shape]
     text = TextSource(folder / source, target and folder / target, reading)
     whole = read_bitext(folder / "x.en", folder / "x.fr", tokenizer=reading.get("tokenizer", "whitespace"))
-    held = text.held(most)
+    held = text.held(most, pool=Pool(threads))
     if most is None:
         assert (held.step, held.pairs, held.cells) == (1, 600, pair_cells(whole).sum())
         assert same(held.bitext, whole)

@@ -116,7 +116,7 @@ class Aligner(Trained):
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
         check_told(self.recipe, train, constraints, priors, dictionary)
-        learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options)
+        learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options, pool=self.engine.pool)
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)

@@ -32,13 +32,15 @@ def _picked(side: Side, numbers: np.ndarray) -> Side:
     start, length = side.offsets[numbers], side.lengths[numbers]
     offsets = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
     ids = side.ids[np.repeat(start - offsets[:-1], length) + np.arange(offsets[-1])]
-    used, first, ids, counts = np.unique(ids, return_index=True, return_inverse=True, return_counts=True)
-    order = np.argsort(first)  # words are numbered by first appearance
-    rank = np.empty(len(order), np.int32)
+    first, counts = np.empty(len(side.vocabulary), np.int64), np.bincount(ids, minlength=len(side.vocabulary))
+    first[ids[::-1]] = np.arange(len(ids))[::-1]  # the last one that is written is a word's first appearance
+    used = np.flatnonzero(counts)
+    order = used[np.argsort(first[used])]  # words are numbered by first appearance
+    rank = np.empty(len(counts), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    words = side.vocabulary.tokens.picked(used[order])
+    words = side.vocabulary.tokens.picked(order)
     text = None if side.text is None else Chosen(side.text, numbers)
-    return Side(rank[ids.reshape(-1)], offsets, Vocabulary(words, counts[order]), text)
+    return Side(rank[ids], offsets, Vocabulary(words, counts[order]), text)
 
 
 def _joined(sides: Sequence[Side]) -> Side:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from os import PathLike
@@ -17,6 +17,7 @@ from dovetail.bitext.readers import Pair, read_pairs
 from dovetail.bitext.stream import lines_in_step, stream_parts
 from dovetail.bitext.tokenize import tokenizer_pair
 from dovetail.bitext.windows import cut
+from dovetail.pool import Pool
 
 HELD_AT_ONCE = 1 << 13  # pairs that are cut into words together
 
@@ -95,16 +96,16 @@ class TextSource:
             reading.get("tokenizer", "whitespace"), Normaliser(reading.get("lower", False), reading.get("form"))
         )
 
-    def held(self, most: int | None, keep_text: bool = False) -> Held:
+    def held(self, most: int | None, keep_text: bool = False, pool: Pool | None = None) -> Held:
         """What `hold` makes of the text (all of it without `most`), without ever having more in memory.
 
-        Only what is held is cut into words.
+        Only what is held is cut into words, by the pool's threads while this text is read on.
         """
         if most is None:
             return Held.of(self.read(keep_text))
         holding = _Holding(self.options, most, keep_text)
-        for block in self._blocks():
-            holding.add(block)
+        for part in (pool or Pool(1)).stream(holding.cut, holding.chosen(self._blocks())):
+            holding.add(*part)
         return holding.held()
 
     def _blocks(self) -> Iterator[_Lines | _Pairs]:
@@ -119,30 +120,54 @@ class TextSource:
             yield _Pairs(block)
 
 
+class _Uncut(NamedTuple):
+    """Every `step`-th pair from number `first` on, in consecutive blocks."""
+
+    first: int
+    step: int
+    blocks: list[_Lines | _Pairs]
+
+
 class _Holding:
-    """Every `step`-th pair of what has come so far, cut into words some thousands at a time."""
+    """Every `step`-th pair of what has come so far, cut into words some thousands at a time.
+
+    Pairs may be chosen by a smaller step than that of today, since others are being cut: they are thinned when they come.
+    The step ends at the same number whenever it grows, since what is held only grows, too.
+    """
 
     def __init__(self, options: TextOptions, most: int, keep_text: bool) -> None:
         tokenizer_pair(options.tokenizer)
         self._options, self._most, self._keep_text = options, most, keep_text
         self._step, self._pairs, self._cells = 1, 0, 0
         self._parts: list[Bitext] = []
-        self._waiting: list[_Lines | _Pairs] = []
 
-    def add(self, block: _Lines | _Pairs) -> None:
-        """The next pairs of the text."""
-        chosen = block.every(-self._pairs % self._step, self._step)
-        self._pairs += len(block)
-        if len(chosen):
-            self._waiting.append(chosen)
-        if sum(map(len, self._waiting)) >= HELD_AT_ONCE:
-            self._cut()
+    def chosen(self, blocks: Iterable[_Lines | _Pairs]) -> Iterator[_Uncut]:
+        """What is to be held of the blocks of a text."""
+        waiting: list[_Lines | _Pairs] = []
+        first, step = 0, self._step
+        for block in blocks:
+            if step != self._step or sum(map(len, waiting)) >= HELD_AT_ONCE:
+                if waiting:
+                    yield _Uncut(first, step, waiting)
+                waiting, step = [], self._step
+                first = self._pairs + -self._pairs % step
+            chosen = block.every(-self._pairs % step, step)
+            self._pairs += len(block)
+            if len(chosen):
+                waiting.append(chosen)
+        yield _Uncut(first, step, waiting)
 
-    def _cut(self) -> None:
-        if self._waiting:
-            self._parts.append(type(self._waiting[0]).bitext(self._waiting, self._options, self._keep_text))
-            self._cells += int(pair_cells(self._parts[-1]).sum())
-            self._waiting = []
+    def cut(self, uncut: _Uncut) -> tuple[int, int, Bitext]:
+        """The pairs' words, with the first one's number and the step between them."""
+        blocks = uncut.blocks or [_Pairs([])]
+        return uncut.first, uncut.step, type(blocks[0]).bitext(blocks, self._options, self._keep_text)
+
+    def add(self, first: int, step: int, part: Bitext) -> None:
+        """What comes next, in order."""
+        if step < self._step:
+            part = picked(part, np.arange(-first % self._step // step, len(part), self._step // step))
+        self._parts.append(part)
+        self._cells += int(pair_cells(part).sum())
         while self._cells > self._most and self._step < self._pairs:
             thinned = joined(self._parts)
             self._parts = [picked(thinned, np.arange(0, len(thinned), 2))]
@@ -151,10 +176,7 @@ class _Holding:
 
     def held(self) -> Held:
         """What is left at the end of the text."""
-        self._cut()
-        nothing = Bitext.from_pairs([], options=self._options, keep_text=self._keep_text)
-        bitext = joined(self._parts) if self._parts else nothing
-        return Held(bitext, self._step, self._pairs, self._cells * self._step)
+        return Held(joined(self._parts), self._step, self._pairs, self._cells * self._step)
 
 
 class _Lines:

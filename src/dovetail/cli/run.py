@@ -135,7 +135,7 @@ class Run:
     def _learn(self, callback: Callback | None) -> None:
         """Learn from the text, and say what there is to say about it."""
         values, aligner = self.values, self.aligner
-        learned = lesson(self.text, aligner.recipe.options, self.keep_text)
+        learned = lesson(self.text, aligner.recipe.options, self.keep_text, aligner.engine.pool)
         self.pairs = learned.pairs
         self._hint(learned)
         check_budget(aligner.recipe, learned, values["memory"], aligner.engine.pool.threads)

@@ -13,6 +13,7 @@ from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.joining import picked
 from dovetail.bitext.source import Held, TextSource, hold
 from dovetail.options import Options, Settings, option
+from dovetail.pool import Pool
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,12 @@ def samples(settings: Settings) -> bool:
     return "largest_sample" in settings and settings.of(SampleOptions).most_held is not None
 
 
-def lesson(text: Bitext | TextSource, settings: Settings, keep_text: bool = False) -> Lesson:
+def lesson(text: Bitext | TextSource, settings: Settings, keep_text: bool = False, pool: Pool | None = None) -> Lesson:
     """What a recipe with these settings learns from of a text; `keep_text` matters if that is all of one in files."""
     options = settings.of(SampleOptions) if "largest_sample" in settings else None
     most = None if options is None else options.most_held
     if isinstance(text, TextSource):
-        held = text.held(most, keep_text)
+        held = text.held(most, keep_text, pool)
     else:
         held = Held.of(text) if most is None else hold(text, most)
     size = None if options is None else options.drawn(held.cells)
