@@ -210,7 +210,7 @@ def test_every_option_is_explained():
 def test_every_error_family_has_its_remedy():
     """Messages that the command line's newcomers meet: those of text, links, gold links and models."""
     page = (DOCS / "troubleshooting.md").read_text("utf-8").replace("\\|", "|")
-    for module in ("bitext/text.py", "bitext/readers.py", "alignments/gold.py", "models/storage.py"):
+    for module in ("bitext/text.py", "bitext/readers.py", "bitext/tmx.py", "alignments/gold.py", "models/storage.py"):
         source = (ROOT / "src" / "dovetail" / module).read_text("utf-8")
         for problem in re.findall(r"InputError\(\s*f?\"([^\"{(]{12,}?)[\"{(]", source):
             start = " ".join(problem.split()[:3]).rstrip(":")

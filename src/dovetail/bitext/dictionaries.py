@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from dovetail.bitext.dictionaries_dictd import content, read_dictd
-from dovetail.bitext.readers import XML_LANGUAGE, choose_languages, language_of, matching_tag, xml_elements
 from dovetail.bitext.text import StrPath, display_name, read_lines
+from dovetail.bitext.tmx import XML_LANGUAGE, choose_languages, language_of, matching_tag, xml_elements
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
