@@ -186,7 +186,8 @@ def test_tables_say_what_was_not_run(tmp_path, references):
     for name in ("hmm/translation", "default/translation", "test.target", "test.source", "tune.source"):
         (place / name).write_text("\n".join(references) + "\n", "utf-8")
     (place / "base" / "weights.json").write_text(json.dumps({"weights": [1, 0.5], "bleu": 0.25}))
-    write(store, ["en-fr-small", "de-en-none"], 10, 1, tmp_path, tmp_path / "tables")
+    for name in ("en-fr-small", "de-en-none"):
+        write(store, name, 10, 1, tmp_path, tmp_path / "tables")
     text = (tmp_path / "tables" / "translation-en-fr-small.md").read_text("utf-8")
     assert "Not run: sil-thot-hmm, ibm1, mermer2011," in text
     assert "30 sentences to translate, 30 to tune on (BLEU 25.0 there); weights 1, 0.5." in text
@@ -203,7 +204,7 @@ def test_tables_say_what_was_not_run(tmp_path, references):
         later.add(cell("hmm-bayes", 20.5))
         (place / "hmm-bayes").mkdir(exist_ok=True)
         (place / "hmm-bayes" / "translation").write_text("\n".join(references) + "\n", "utf-8")
-        write(later, ["en-fr-small"], 10, 1, tmp_path, table.parent)
+        write(later, "en-fr-small", 10, 1, tmp_path, table.parent)
         assert [row["system"] for row in rows_in(table)] == names
         assert all(f"| {name} |" in table.with_suffix(".md").read_text("utf-8") for name in names)
 
@@ -260,3 +261,22 @@ def test_too_small_a_set_is_told_in_one_line(data, tmp_path, capsys):
     asked = ["--set", "en-fr-small", "--size", "100000", "--data", str(data), "--out", str(tmp_path / "out")]
     assert command.main(asked) == 2
     assert "Ask for fewer pairs" in capsys.readouterr().err
+
+
+def test_several_sets_are_worked_on_side_by_side(data, tmp_path, capfd):
+    asked = [
+        "--set",
+        "en-fr-small",
+        "--set",
+        "nowhere",
+        "--size",
+        "100000",
+        "--data",
+        str(data),
+        "--out",
+        str(tmp_path),
+    ]
+    assert command.main(asked) == 2
+    told = capfd.readouterr().err
+    assert "Ask for fewer pairs" in told
+    assert "nowhere" in told

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic, process_time
 
@@ -29,13 +30,39 @@ TUNE, TEST = 200, 500  # sentences
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
+    sets = options.set or SETS
+    return one_set(sets[0], options) if len(sets) == 1 else side_by_side(sets, options)
+
+
+def side_by_side(sets: Sequence[str], options: argparse.Namespace) -> int:
+    """A process for each set: most of the time goes to the translation system, which has one thread."""
+    options.threads = max(1, options.threads // len(sets))
+    processes = get_context("spawn")
+    workers = [processes.Process(target=_worker, args=(name, options)) for name in sets]
+    for worker in workers:
+        worker.start()
+    try:
+        for worker in workers:
+            worker.join()
+    finally:  # somebody ended this process
+        for worker in workers:
+            worker.terminate()
+    return max(abs(worker.exitcode or 0) for worker in workers)
+
+
+def _worker(name: str, options: argparse.Namespace) -> None:
+    exit_when_terminated()
+    sys.exit(one_set(name, options))
+
+
+def one_set(name: str, options: argparse.Namespace) -> int:
+    """Its systems, and its table."""
     known = {system.name: system for system in SYSTEMS}
     systems = [known[name] for name in dict.fromkeys([BASE, *(options.system or known)])]
     try:
         store = Store.open(options.out / "cells.jsonl")
-        for name in options.set or SETS:
-            run(store, systems, name, options)
-        write(store, options.set or SETS, options.size, options.seed, options.out, options.tables or options.out)
+        run(store, systems, name, options)
+        write(store, name, options.size, options.seed, options.out, options.tables or options.out)
     except (InputError, CommandError) as error:
         print(f"translation: {error}", file=sys.stderr)
         return 2

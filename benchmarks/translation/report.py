@@ -15,26 +15,25 @@ BASELINE = "hmm"  # what the others are compared with
 LEVEL = 0.05
 
 
-def write(store: Store, sets: Sequence[str], size: int, seed: int, out: Path, tables: Path) -> None:
-    """`translation-SET.md` and `.csv` in `tables`; translations are taken from `out`.
+def write(store: Store, name: str, size: int, seed: int, out: Path, tables: Path) -> None:
+    """`translation-SET.md` and `.csv` of a set in `tables`; translations are taken from `out`.
 
     Systems that are not in the store keep the rows that they have in `tables`, if the baseline is the same there.
     """
+    found = store_order(store, name, size, seed)
+    if not found:
+        return
     tables.mkdir(parents=True, exist_ok=True)
-    for name in sets:
-        found = store_order(store, name, size, seed)
-        if not found:
-            continue
-        place, path = out / f"{name}-{size}", tables / f"translation-{name}.csv"
-        rows = completed(rows_of(found, compare(found, place)), read(path))
-        title = f"# Translation with each system's links: {name}, {size:,} pairs"
-        parts = [title, _about(path.name), _facts(place), markdown(rows)]
-        parts.append("Not run: " + (", ".join(missing(rows)) or "none") + ".")
-        path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", "utf-8")
-        with path.open("w", newline="", encoding="utf-8") as file:
-            lines = csv.DictWriter(file, COLUMNS)
-            lines.writeheader()
-            lines.writerows(rows)
+    place, path = out / f"{name}-{size}", tables / f"translation-{name}.csv"
+    rows = completed(rows_of(found, compare(found, place)), read(path))
+    title = f"# Translation with each system's links: {name}, {size:,} pairs"
+    parts = [title, _about(path.name), _facts(place), markdown(rows)]
+    parts.append("Not run: " + (", ".join(missing(rows)) or "none") + ".")
+    path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", "utf-8")
+    with path.open("w", newline="", encoding="utf-8") as file:
+        lines = csv.DictWriter(file, COLUMNS)
+        lines.writeheader()
+        lines.writerows(rows)
 
 
 SCORES = ("BLEU", "BLEU ±", "BLEU p", "chrF", "chrF ±", "chrF p")
