@@ -24,6 +24,7 @@ from dovetail.uses.aligned import AlignedText
 from dovetail.uses.phrase_table import phrase_table
 from papers.store import Cell, Store
 from translation import __main__ as command
+from translation import running
 from translation.report import markdown, rows_of, store_order, write
 from translation.scores import BLEU_OPTIONS, Difference, differences, score
 from translation.split import LONGEST, held_out, split, train_text, write_split
@@ -252,7 +253,7 @@ def test_a_text_is_translated_and_a_finished_system_is_not_run_again(data, tmp_p
         assert each.numbers["phrases"] > each.numbers["phrases kept"] > 0
         assert len((out / "en-fr-small-150" / each.job / "translation").read_text("utf-8").splitlines()) == 10
     first = (out / "translation-en-fr-small.md").read_bytes()
-    monkeypatch.setattr(command, "links_of", lambda *_: pytest.fail("run again"))
+    monkeypatch.setattr(running, "links_of", lambda *_: pytest.fail("run again"))
     assert command.main(asked) == 0
     assert (out / "translation-en-fr-small.md").read_bytes() == first
 

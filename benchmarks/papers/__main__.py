@@ -6,41 +6,46 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic, process_time
 from types import ModuleType
 
 from commits import working_tree
 from dovetail.errors import InputError
-from papers import chang, claims, graca, mermer, quirk, zhao
+from measure import exit_when_terminated
+from papers import claims
+from papers.running import PAPERS, SEEDS, run, told
 from papers.shown import Section, Table, rows_of, write
-from papers.store import Cell, Store
-from papers.trial import Job, open_trial
+from papers.store import Store
+from side_by_side import side_by_side
+from texts import find_set
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 SETS = ("en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt")
-PAPERS: dict[str, ModuleType] = {"quirk": quirk, "graca": graca, "zhao": zhao, "mermer": mermer, "chang": chang}
 SIZES = (1000, 10000)
-SEEDS = (1, 2, 3)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    try:
-        store = Store.open(options.out / "cells.jsonl")
-        modules = [PAPERS[name] for name in options.paper or PAPERS]
-        texts = [(name, size) for name in options.set or SETS for size in options.size or SIZES]
-        commit = working_tree()
-        for name, size in texts:
-            jobs = [job for module in modules for job in module.JOBS if options.only in (None, job.name)]
-            jobs = [job for job in jobs if job.name not in options.skip]
-            run(store, jobs, name, size, commit, options)
+    sets, sizes = options.set or SETS, options.size or SIZES
+    try:  # what is wrong is told once, before anything is run
+        for name in sets:
+            find_set(name, options.data)
+        Store.open(options.out / "cells.jsonl")
     except InputError as error:
-        print(f"papers: {error}", file=sys.stderr)
-        return 2
+        return told(error)
+    largest_first = sorted(sizes, reverse=True)  # they take longest
+    texts = [(name, size, working_tree(), options) for size in largest_first for name in sets]
+    if len(texts) == 1:
+        status = run(*texts[0])
+    else:
+        at_once, options.threads = options.threads, 1  # few of the jobs keep two busy
+        status = side_by_side(run, texts, at_once)
+    if status:
+        return status
+    store = Store.open(options.out / "cells.jsonl")
     commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
     about = f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
     sections = [section for module in PAPERS.values() for section in _sections(module, store)]
-    sections.append(missing(store, options.set or SETS, options.size or SIZES))
+    sections.append(missing(store, sets, sizes))
     write(sections, store, about, options.out)
     for table in claims.tables(store):
         name = table.title.split()[0].lower().replace("ç", "c")
@@ -71,26 +76,6 @@ def missing(store: Store, sets: Sequence[str], sizes: Sequence[int]) -> Section:
     return Section("What is not measured", [Table("Missing cells", ["text", "paper", "systems"], rows)])
 
 
-def run(store: Store, jobs: Sequence[Job], name: str, size: int, commit: str, options: argparse.Namespace) -> None:
-    """The jobs of one text that are not finished."""
-    wanted = [(job, seed) for job in jobs for seed in (SEEDS[: options.seeds] if job.samples else SEEDS[:1])]
-    missing = [(job, seed) for job, seed in wanted if (job.paper, job.name, name, size, seed) not in store]
-    if not missing:
-        return
-    with open_trial(name, size, options.data, options.threads) as trial:
-        for number, (job, seed) in enumerate(missing, 1):
-            began, cpu = monotonic(), process_time()
-            numbers = job.run(trial, seed)
-            signature = f"{numbers.pop('signature')}|seed:{seed}"
-            values = {key: value for key, value in numbers.items() if not key.endswith("signature")}
-            store.add(Cell(job.paper, job.name, name, size, seed, values, signature, commit, process_time() - cpu))
-            print(
-                f"{name}:{size} {number}/{len(missing)} {job.paper}, {job.name}, seed {seed}: {monotonic() - began:.1f} s",
-                file=sys.stderr,
-                flush=True,
-            )
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__, allow_abbrev=False)
     parser.add_argument("--set", action="append", metavar="NAME", help="a set under the data folder (several times)")
@@ -106,4 +91,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
+    exit_when_terminated()
     sys.exit(main())

@@ -55,8 +55,9 @@ class Store:
 
     def add(self, cell: Cell) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(asdict(cell), ensure_ascii=False) + "\n")
+        line = json.dumps(asdict(cell), ensure_ascii=False) + "\n"
+        with self.path.open("ab", buffering=0) as file:
+            file.write(line.encode())  # at once, since other processes add theirs
         self.cells[cell.key] = cell
 
     def __contains__(self, key: tuple[str, str, str, int, int]) -> bool:
