@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation syntax wheel wheel-test test-versions test-long load kills many-texts clean
+.PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation tables syntax wheel wheel-test test-versions test-long load kills many-texts clean
 
 demo: $(VENV)/ready
 	$(BIN)/dovetail demo
@@ -37,6 +37,10 @@ papers: $(VENV)/ready-test
 # BLEU with each system's links, into build/translation; goes on as `papers` does.  TRANSLATION="--system default" for less.
 translation: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks.translation --out build/translation $(TRANSLATION)
+
+# The headline figures of README.md and RESULTS.md and results/peers.md; about an hour, and goes on as `papers` does, whose cells it reads.
+tables: $(VENV)/ready-test
+	$(BIN)/python -m benchmarks.tables --work build/tables
 
 # Edges of trees carried over links, into build/syntax.
 syntax: $(VENV)/ready-test

@@ -30,7 +30,7 @@ def main() -> None:
     if options.plots is not None:
         options.plots.mkdir(parents=True, exist_ok=True)
         for task in tasks:
-            file = options.plots / f"{name_of(task).replace(', ', '-').replace(' ', '-').replace(',', '')}.svg"
+            file = options.plots / file_of(task)
             draw(task, file)
             page += f"\n![AER against CPU seconds, {name_of(task)}]({file.parent.name}/{file.name})\n"
     print(page)
@@ -50,6 +50,10 @@ def merged(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def name_of(task: dict[str, Any]) -> str:
     return f"{task['name']}, {task['train_pairs']:,} pairs"
+
+
+def file_of(task: dict[str, Any]) -> str:
+    return f"{name_of(task).replace(', ', '-').replace(' ', '-').replace(',', '')}.svg"
 
 
 def points(task: dict[str, Any]) -> dict[str, tuple[float, float]]:

@@ -42,8 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if status:
         return status
     store = Store.open(options.out / "cells.jsonl")
-    commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
-    about = f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
+    about = claims.about(store)
     sections = [section for module in PAPERS.values() for section in _sections(module, store)]
     sections.append(missing(store, sets, sizes))
     write(sections, store, about, options.out)

@@ -158,6 +158,11 @@ CLAIMS = {"Quirk 2013": _quirk, "Graça et al. 2010": _graca, "Zhao and Gildea 2
 CLAIMS |= {"Mermer and Saraçlar 2011": _mermer, "Chang et al. 2014": _chang}
 
 
+def about(store: Store) -> str:
+    commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
+    return f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
+
+
 def tables(store: Store) -> list[Table]:
     """Of papers that have a cell, on the texts that they have one of."""
     made = []

@@ -1,0 +1,218 @@
+"""The headline figures of README.md, all of RESULTS.md's tables and results/peers.md, made anew by one command.
+
+    python -m benchmarks.tables --work build/tables
+
+`make tables`.  Runs peers.py on the sets below, two runs at a time, each with one thread; one that is finished, of this
+commit, is not run again.  What benchmarks.papers found is taken from `--papers`, where it was written.  Tables go between
+the marks `<!-- NAME -->` and `<!-- end -->` of the pages, plots into the folder of images; words around them are written by
+hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from textwrap import fill
+from typing import Any, NamedTuple
+
+from commits import working_tree
+from dovetail.errors import InputError
+from headlines import headlines
+from measure import exit_when_terminated
+from overview import draw, file_of, merged, name_of, table
+from papers import claims
+from papers.shown import rows_of
+from papers.store import Store
+from report import machine_line
+from side_by_side import side_by_side
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+HEADLINE = "benchmarks/results/headline.json"
+END = "<!-- end -->"
+SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md) and
+[`benchmarks.papers`](docs/papers.md). Peers by the best of their outputs, the papers' systems by the better direction or
+their own combination, both chosen on the test set."""
+PUBLISHED = """`eflomal-stem` is eflomal at its strongest: words cut to 5 letters. Published for the whole of the Hansards are an AER of
+5.9 for GIZA++'s Model 4 and 8.1 for eflomal."""
+FRENCH, GERMAN, CZECH, JAPANESE = "en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt"
+PRESETS = ("fast", "default", "best")
+SOME = ("ibm1", "hmm", "hmm-agreement", "hmm-fertility", "hmm-bijective", "hmm-symmetric", "ibm1-bayes", "hmm-bayes")
+OTHERS = (
+    "ibm1-agreement",
+    "ibm1-bijective",
+    "ibm1-symmetric",
+    "ibm1-fertility",
+    "hmm-fertility-features",
+    "hmm-fertility-hard",
+)
+
+
+class Plan(NamedTuple):
+    """What peers.py is asked for, set by set."""
+
+    sets: tuple[str, ...]
+    peers: tuple[str, ...]
+    recipes: tuple[str, ...]
+    judge: str
+
+    def words(self, sets: Sequence[str]) -> list[str]:
+        each = [word for one in sets for word in ("--set", one)]
+        asked = ["--threads", "1", "--only-own", "--judge", self.judge, *each, "--peers", *self.peers]
+        return [*asked, "--recipes", *self.recipes]
+
+
+PLANS = {
+    "headline": Plan(
+        tuple(f"{name}:1000" for name in (FRENCH, GERMAN, CZECH, JAPANESE)),
+        ("eflomal", "sil-thot-fast-align"),
+        PRESETS,
+        "default",
+    ),
+    "presets": Plan(
+        (f"{FRENCH}:1000", f"{FRENCH}:10000", JAPANESE, f"{GERMAN}:20000", CZECH, f"{FRENCH}:100000"),
+        ("eflomal", "eflomal-stem"),
+        PRESETS,
+        "best",
+    ),
+    "whole": Plan((FRENCH,), ("eflomal",), PRESETS, "best"),
+    "recipes": Plan(
+        (f"{FRENCH}:1000", f"{FRENCH}:10000", f"{JAPANESE}:30000", f"{GERMAN}:20000"),
+        ("systran-align", "sil-thot-fast-align", "sil-thot-hmm"),
+        SOME + OTHERS,
+        "hmm",
+    ),
+    "recipes-large": Plan((f"{FRENCH}:100000", CZECH), ("systran-align", "sil-thot-fast-align"), SOME, "hmm"),
+}
+
+DETAILS = ("presets", "whole", "recipes", "recipes-large")  # what peers.md tells of
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    options.work.mkdir(parents=True, exist_ok=True)
+    commit = working_tree()
+    # The whole of the Hansards first, which takes longest.
+    tasks = [(name, number) for name in sorted(PLANS, reverse=True) for number in range(len(PLANS[name].sets))]
+    missing = [(*task, options.work) for task in tasks if _report(options.work, *task).get("commit") != commit]
+    if missing:
+        status = side_by_side(run, missing, options.at_once)
+        if status:
+            return status
+    fill_pages(options.work, options.papers, ROOT)
+    return 0
+
+
+def run(name: str, number: int, work: Path) -> int:
+    """One set of a plan, into `work`: its JSON and its page."""
+    plan, place = PLANS[name], work / f"{name}-{number}"
+    kept = ["--json", place.with_suffix(".json"), "--output", place.with_suffix(".md")]
+    command = [sys.executable, HERE / "peers.py", *plan.words([plan.sets[number]]), *kept]
+    status = subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+    print(f"{name}, {plan.sets[number]}: status {status}", file=sys.stderr, flush=True)
+    return status
+
+
+def _report(work: Path, name: str, number: int) -> dict[str, Any]:
+    """What a run wrote; nothing where there is none."""
+    path = work / f"{name}-{number}.json"
+    return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
+
+
+def fill_pages(work: Path, papers: Path, root: Path) -> None:
+    """Everything that is made of the runs in `work` and of the papers' cells."""
+    runs = {name: [_report(work, name, n) for n in range(len(plan.sets))] for name, plan in PLANS.items()}
+    tasks = {name: [task for one in reports for task in one["tasks"]] for name, reports in runs.items()}
+    store = Store.open(papers / "cells.jsonl")
+    first = {**runs["headline"][0], "tasks": tasks["headline"]}
+    (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    commits = ", ".join(sorted({one["commit"] for reports in runs.values() for one in reports}))
+    versions = dict.fromkeys(
+        aligner["version"] for own in tasks.values() for task in own for aligner in task["aligners"]
+    )
+    about = f"Commit {commits}; {machine_line(first['machine'])}; {'; '.join(versions)}. One round, two runs at a time."
+    put(root / "README.md", {"headlines": f"{headlines(first, store)}\n\nMade at commit {commits} by {SOURCES}"})
+    large = merged(tasks["presets"] + tasks["whole"])
+    found = [f"### {table.title}\n\n{rows_of(table)}" for table in claims.tables(store)]
+    put(
+        root / "benchmarks" / "RESULTS.md",
+        {
+            "small": "\n\n".join([about, commands("headline"), tables(tasks["headline"], PLANS["headline"].peers)]),
+            "large": "\n\n".join([about, commands("presets", "whole"), tables(large, PLANS["presets"].peers)]),
+            "papers": "\n\n".join([claims.about(store), *found]),
+        },
+    )
+    every = merged([task for name in DETAILS for task in tasks[name]])
+    glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images")
+    (root / "benchmarks" / "results" / "peers.md").write_text(details(work, about, glance), "utf-8")
+
+
+def details(work: Path, about: str, glance: Sequence[str]) -> str:
+    """Every set's own tables, as peers.py wrote them."""
+    pages = [(work / f"{name}-{n}.md").read_text("utf-8") for name in DETAILS for n in range(len(PLANS[name].sets))]
+    how_to_read = pages[0][pages[0].index("Text to links") : pages[0].index("\n- ")].strip()
+    parts = [
+        "# Beside other aligners",
+        about,
+        commands(*DETAILS),
+        PUBLISHED,
+        how_to_read,
+        "## All sets at a glance",
+        *glance,
+    ]
+    return "\n\n".join([*parts, *(page[page.index("\n## ") :].strip() for page in pages)]) + "\n"
+
+
+def commands(*names: str) -> str:
+    """The runs as somebody would type them, line by line."""
+    typed = []
+    for name in names:
+        words = ["python benchmarks/peers.py", *PLANS[name].words(PLANS[name].sets)]
+        typed.append(
+            fill(" ".join(words), 130, subsequent_indent="    ", break_on_hyphens=False).replace("\n", " \\\n")
+        )
+    return "```sh\n" + "\n".join(typed) + "\n```"
+
+
+def tables(tasks: list[dict[str, Any]], peers: Sequence[str]) -> str:
+    return "\n\n".join(table(tasks, peer) for peer in peers)
+
+
+def draw_all(tasks: list[dict[str, Any]], folder: Path) -> str:
+    """A plot for each set, and the lines that show them in a page of results/."""
+    found = []
+    for task in tasks:
+        file = folder / file_of(task)
+        draw(task, file)
+        found.append(f"![AER against CPU seconds, {name_of(task)}](../{folder.name}/{file.name})")
+    return "\n\n".join(found)
+
+
+def put(page: Path, parts: Mapping[str, str]) -> None:
+    """Write the parts between their marks."""
+    text = page.read_text("utf-8")
+    for name, part in parts.items():
+        before, mark, after = text.partition(f"<!-- {name} -->\n")
+        if not mark:
+            raise InputError(f"no place for {name!r}", path=page, remedy=f"Put <!-- {name} --> and <!-- end --> there.")
+        text = f"{before}{mark}{part}\n{after[after.index(END) :]}"
+    page.write_text(text, "utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__, allow_abbrev=False)
+    parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="what the runs write")
+    parser.add_argument(
+        "--papers", type=Path, default=HERE / "results" / "papers", metavar="DIR", help="what benchmarks.papers wrote"
+    )
+    parser.add_argument("--at-once", type=int, default=2, metavar="N", help="runs side by side")
+    return parser
+
+
+if __name__ == "__main__":
+    exit_when_terminated()
+    sys.exit(main())
