@@ -37,8 +37,8 @@ END = "<!-- end -->"
 SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md) and
 [`benchmarks.papers`](docs/papers.md). Peers by the best of their outputs, the papers' systems by the better direction or
 their own combination, both chosen on the test set."""
-PUBLISHED = """`eflomal-stem` is eflomal at its strongest: words cut to 5 letters. Published for the whole of the Hansards are an AER of
-5.9 for GIZA++'s Model 4 and 8.1 for eflomal."""
+PUBLISHED = """`eflomal-stem` is eflomal at its strongest: words cut to 5 letters. Published for the whole of the Hansards
+are an AER of 5.9 for GIZA++'s Model 4 and of 8.1 for eflomal."""
 FRENCH, GERMAN, CZECH, JAPANESE = "en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt"
 PRESETS = ("fast", "default", "best")
 SOME = ("ibm1", "hmm", "hmm-agreement", "hmm-fertility", "hmm-bijective", "hmm-symmetric", "ibm1-bayes", "hmm-bayes")
