@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import replace
 from itertools import pairwise, product
 
 import numpy as np
@@ -21,7 +22,7 @@ from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live.messages import speak, speak_to_others
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
-from dovetail.models.lexicon.spelling import compare_spellings
+from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings
 from dovetail.models.lexicon.stems import _known as known_stems
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
 from dovetail.pool import Pool
@@ -125,7 +126,7 @@ def test_the_longest_common_subsequence_of_words_that_fill_the_machine_word(one,
     assert common_subsequence(one, other) == table[-1, -1]
 
 
-def naive_bin(one, other):
+def naive_bin(one, other, like):
     plain = [any(map(str.isalpha, word)) and not any(map(str.isdigit, word)) for word in (one, other)]
     if one == other:
         if not plain[0]:
@@ -134,18 +135,31 @@ def naive_bin(one, other):
     if not all(plain) or min(len(one), len(other)) < 3:
         return spelling_kernels.UNCOMPARED
     tenths = 10 * naive_common_subsequence(one, other) // max(len(one), len(other))
-    return tenths if tenths >= 5 else spelling_kernels.UNLIKE
+    return tenths if tenths >= like else spelling_kernels.UNLIKE
 
 
-@given(words=st.lists(st.text("aaabAc1!\u0101", min_size=1, max_size=7), min_size=1, max_size=6, unique=True))
-@example(words=["banana", "ananas", "aaaaaa", "aaaaab", "123", "12a", "an"])
+@given(
+    words=st.lists(st.text("aaabAc1!\u0101", min_size=1, max_size=7), min_size=1, max_size=6, unique=True),
+    like=st.integers(0, 5),
+)
+@example(words=["banana", "ananas", "aaaaaa", "aaaaab", "123", "12a", "an"], like=5)
 @settings(deadline=None)
-def test_the_spelling_bin_of_every_pair_is_that_of_its_definition(words):
+def test_the_spelling_bin_of_every_pair_is_that_of_its_definition(words, like):
     slots = Slots(
         np.arange(len(words) + 1) * len(words), np.tile(np.arange(len(words), dtype=np.int32), len(words)), len(words)
     )
-    bins = compare_spellings(slots, Vocabulary(words), Vocabulary(words[::-1]), Pool(1))
-    assert bins.tolist() == [naive_bin(fold(one), fold(other)) for one in words for other in words[::-1]]
+    bins = compare_spellings(slots, Vocabulary(words), Vocabulary(words[::-1]), Pool(1), like)
+    assert bins.tolist() == [naive_bin(fold(one), fold(other), like) for one in words for other in words[::-1]]
+
+
+def test_how_unlike_words_are_is_told_apart_as_far_as_their_counts_differ():
+    wins = np.stack([np.linspace(0.1, 1.0, spelling_kernels.BINS), np.ones(spelling_kernels.BINS)], axis=1)
+    learned = SpellingPrior.flat(1e-4, np.empty(0, np.uint8)).calibrated(wins)
+    assert learned.like == spelling_kernels.LIKE
+    assert (learned.counts[: spelling_kernels.LIKE] == learned.counts[0]).all()
+    assert len(np.unique(learned.counts)) == spelling_kernels.BINS - spelling_kernels.LIKE + 1
+    told_apart = replace(learned, counts=np.arange(spelling_kernels.BINS, dtype=np.float32))  # as models once did
+    assert told_apart.like == 1
 
 
 def bare(text):

@@ -43,11 +43,11 @@ class Words(NamedTuple):
 
 
 @kernel
-def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work):
+def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, like, work):
     """work.forward[cell] = t(f | e), work.reverse[cell] = t(e | f) for the cells of the rows in `order`, sorted by word.
 
     `letters` are the source's and the target's (`bitext.spelling.Letters`), numbered 0..n_codes - 1; `prior` is the count of
-    each bin of likeness.
+    each bin of likeness, the same for all below `like`.
     """
     lines, source_ids, target_ids = pieces
     forward, reverse = work.forward, work.reverse
@@ -81,7 +81,7 @@ def gather(order, row_piece, pieces, known, words, letters, n_codes, prior, work
             end += 1
         for level in range(words.source_places.shape[1]):
             spread(words.source_places[e, level], known, words.target_places[:, level], partners[:n], found)
-        score(e, partners[:n], words, found, letters, places, prior, scores)
+        score(e, partners[:n], words, found, letters, places, prior, like, scores)
         for level in range(words.source_places.shape[1]):
             clear(words.source_places[e, level], known, words.target_places[:, level], partners[:n], found)
         for row in range(k, end):
@@ -120,7 +120,7 @@ def clear(row, known, places, partners, found):
 
 
 @leaf
-def score(e, partners, words, found, letters, places, prior, scores):
+def score(e, partners, words, found, letters, places, prior, like, scores):
     """Probabilities of both directions: what the words count, and their spelling, and their stems (nothing for most)."""
     source, target = letters
     own = words.sources[e]
@@ -128,7 +128,7 @@ def score(e, partners, words, found, letters, places, prior, scores):
     mark_places(source.codes, begin, end, places)
     for f in partners:
         other, found_at = words.targets[f], words.target_places[f]
-        forward = reverse = found[found_at[0]] + prior[spelling_bin(source, e, target, f, places)]
+        forward = reverse = found[found_at[0]] + prior[spelling_bin(source, e, target, f, places, like)]
         for level in range(1, len(found_at)):
             count = found[found_at[level]]
             if count > np.float32(0.0):

@@ -8,9 +8,10 @@ from dovetail.kernels import kernel, leaf
 from dovetail.kernels.lexicon.slots import cells_of, slot_of
 
 # Bins up to 9: ratio of the common subsequence to the longer word, in tenths; then the cases that are judged apart.
+# Words are as unlike as can be (UNLIKE) if they share fewer tenths than whoever asks tells apart, LIKE at most.
 UNLIKE, IDENTICAL, IDENTICAL_SHORT, IDENTICAL_OTHER, UNCOMPARED = 0, 10, 11, 12, 13
 BINS = 14
-LIKE = 5  # tenths below which words are unlike, one as much as the other
+LIKE = 5
 SHORT = 4  # identical words below this length, and
 COMPARED = 3  # words below this length, say little by their letters
 
@@ -71,8 +72,11 @@ def common_subsequence(places, length, codes, first, last):
 
 
 @leaf
-def spelling_bin(source, e, targets, f, places):
-    """The bin of source word e, whose `places` are marked, and target word f; both sides are letters in small numbers."""
+def spelling_bin(source, e, targets, f, places, like):
+    """The bin of source word e, whose `places` are marked, and target word f; both sides are letters in small numbers.
+
+    Words that share fewer than `like` tenths are UNLIKE.
+    """
     first, begin = source.offsets[e], targets.offsets[f]
     length, end = source.offsets[e + 1] - first, targets.offsets[f + 1]
     other = end - begin
@@ -80,7 +84,7 @@ def spelling_bin(source, e, targets, f, places):
     compared = source.plain[e] & targets.plain[f] & (min(length, other) >= COMPARED)
     # Most words have too few letters in common to be alike, in whatever order.
     most = ones(source.marks[e] & targets.marks[f]) + length - ones(source.marks[e])
-    if 10 * most < LIKE * longer:
+    if 10 * most < like * longer:
         return UNLIKE if compared else UNCOMPARED
     same = length == other
     if same:
@@ -95,11 +99,11 @@ def spelling_bin(source, e, targets, f, places):
     if not compared:
         return UNCOMPARED
     tenths = 10 * common_subsequence(places, length, targets.codes, begin, end) // longer
-    return min(tenths, 9) if tenths >= LIKE else UNLIKE
+    return min(tenths, 9) if tenths >= like else UNLIKE
 
 
 @kernel
-def compare_spellings(first, last, row_start, target, source, targets, n_codes, bins):
+def compare_spellings(first, last, row_start, target, source, targets, n_codes, like, bins):
     """The bin of every slot of source words first..last - 1; `source` and `targets` are their letters
     (`bitext.spelling.Letters`), numbered 0..n_codes - 1.
     """
@@ -107,7 +111,7 @@ def compare_spellings(first, last, row_start, target, source, targets, n_codes, 
     for e in range(first, last):
         mark_places(source.codes, source.offsets[e], source.offsets[e + 1], places)
         for slot in range(row_start[e], row_start[e + 1]):
-            bins[slot] = spelling_bin(source, e, targets, target[slot], places)
+            bins[slot] = spelling_bin(source, e, targets, target[slot], places, like)
         unmark_places(source.codes, source.offsets[e], source.offsets[e + 1], places)
 
 

@@ -236,7 +236,7 @@ class CountedLexicon(Lexicon):
                 before += len(level.stems[side])
             places.append(np.stack(columns, axis=1).astype(np.int32))
         told = lookup.Words(places[0], places[1], *self.tables)
-        return self.known, told, *spelled(*self.vocabularies), self.spelling.counts
+        return self.known, told, *spelled(*self.vocabularies), self.spelling.counts, self.spelling.like
 
     @cached_property
     def _all_rows(self) -> lookup.Known:

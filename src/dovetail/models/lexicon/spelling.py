@@ -34,10 +34,17 @@ class SpellingPrior:
         harm.
         """
         rate = wins[:, 0] / np.maximum(wins[:, 1], 1.0)
+        rate[: kernels.LIKE] = rate[kernels.UNLIKE]
         return replace(self, counts=(self.alpha * (1.0 + 0.5 / self.alpha * rate**3)).astype(np.float32))
 
+    @property
+    def like(self) -> int:
+        """Below which bin all have the same count: models that were saved long ago tell them apart from the first on."""
+        other = np.flatnonzero(self.counts[: kernels.LIKE] != self.counts[kernels.UNLIKE])
+        return int(other[0]) if len(other) else kernels.LIKE
+
     def for_slots(self, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], pool: Pool) -> SpellingPrior:
-        return replace(self, bins=compare_spellings(slots, *vocabularies, pool))
+        return replace(self, bins=compare_spellings(slots, *vocabularies, pool, self.like))
 
     def restricted(self, used: np.ndarray) -> SpellingPrior:
         return replace(self, bins=self.bins[used])
@@ -65,12 +72,14 @@ def add_by_word(values: np.ndarray, slots: Slots, source: np.ndarray, target: np
     counted_kernels.add_by_word(slots.row_start, slots.target, values, source, target)
 
 
-def compare_spellings(slots: Slots, source: Vocabulary, target: Vocabulary, pool: Pool) -> np.ndarray:
+def compare_spellings(
+    slots: Slots, source: Vocabulary, target: Vocabulary, pool: Pool, like: int = kernels.LIKE
+) -> np.ndarray:
     """The spelling bin of every slot."""
     bins = np.empty(len(slots), np.uint8)
     both, n_codes = spelled(source, target)
     rows = slots.row_start, slots.target
-    pool.map(kernels.compare_spellings, slots.runs(), *rows, *both, n_codes, bins)
+    pool.map(kernels.compare_spellings, slots.runs(), *rows, *both, n_codes, like, bins)
     return bins
 
 
