@@ -3,8 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Workers of the tests: one more than there are cores, since some wait for a browser, a server or a process.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 
 .PHONY: demo test lint types contract docs format same-bytes fuzz bounds papers translation tables syntax wheel wheel-test test-versions test-long load kills many-texts clean
 
@@ -12,7 +10,7 @@ demo: $(VENV)/ready
 	$(BIN)/dovetail demo
 
 test: $(VENV)/ready-test lint types contract
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile
 	$(MAKE) docs
 
 lint: $(VENV)/ready-test
