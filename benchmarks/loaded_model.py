@@ -54,7 +54,8 @@ STAGES = {
     "mark": ["dovetail.decoding.decode:_marked"],
     "collect": ["dovetail.decoding.decode:_collected"],
     "assemble": ["dovetail.alignments.align:assemble", "dovetail.alignments.align:sentence_scores"],
-    "write": ["dovetail.cli.links_out:LinksOut.write"],
+    "form lines": ["dovetail.cli.links_out:Form.__call__"],
+    "write": ["dovetail.cli.links_out:LinksOut.take"],
 }
 
 
@@ -193,7 +194,7 @@ def stage_seconds(model: str, source: str, target: str) -> dict[str, float]:
             parts = stream_bitext(source, target, keep_text=False)
             following = timed("read", lambda: next(parts, None))
             while (part := following()) is not None:
-                out.write(timed("the rest", aligner.align)(part), part)
+                out.take(timed("the rest", lambda part=part: out.form(part, aligner.align(part)))())
 
     align()
     spent.clear()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -59,14 +59,22 @@ class Trained:
         self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
 
     def align_stream(
-        self, text: TextSource, *, first: int = 0, keep_text: bool = True
-    ) -> Iterator[tuple[Bitext, Alignments]]:
-        """Each part of a text in its files, from pair `first` on, with its alignments; memory does not grow."""
+        self,
+        text: TextSource,
+        *,
+        first: int = 0,
+        keep_text: bool = True,
+        each: Callable[[Bitext, Alignments], Any] = lambda part, alignments: (part, alignments),
+    ) -> Iterator[Any]:
+        """Each part of a text in its files, from pair `first` on, with its alignments; memory does not grow.
+
+        `each` makes something else of the two, in the thread, or on the machine, that has aligned the part.
+        """
         compact, worker = self._compacted(), self  # once, not in every thread
         if not self.engine.local:
             worker = self._sent()
             worker.model = worker._compact = compact
-        return self.engine.map(partial(_aligned, worker), text.uncut(first, keep_text))
+        return self.engine.map(partial(_aligned, worker, each), text.uncut(first, keep_text))
 
     def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
@@ -270,9 +278,9 @@ class Trained:
         return found.means(side, numbers[side], len((self.source_vocabulary, self.target_vocabulary)[side]))
 
 
-def _aligned(trained: Trained, made: Callable[[], Bitext]) -> tuple[Bitext, Alignments]:
+def _aligned(trained: Trained, each: Callable[[Bitext, Alignments], Any], made: Callable[[], Bitext]) -> Any:
     part = made()
-    return part, trained.align(part)
+    return each(part, trained.align(part))
 
 
 def _parts(bitext: Bitext) -> list[Bitext]:

@@ -36,6 +36,15 @@ class Certificates:
         for name in WORK if "pruned" in details else ():
             self.work[name] = self.work.get(name, 0.0) + float(np.sum(details[name]))
 
+    def join(self, other: Certificates) -> None:
+        """Add those of further parts."""
+        self.pairs += other.pairs
+        self.certified += other.certified
+        self.gaps += other.gaps
+        self.gap += other.gap
+        for name, value in other.work.items():
+            self.work[name] = self.work.get(name, 0.0) + value
+
     def summary(self, seconds: float) -> str | None:
         """One line, with the time that it took; None where nothing was to be proved."""
         if not self.pairs:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from io import StringIO
 from itertools import chain
-from typing import IO, TYPE_CHECKING, TextIO, cast
+from typing import IO, TYPE_CHECKING, NamedTuple, TextIO, cast
 
 from dovetail.alignments.certificates import Certificates
 from dovetail.alignments.formats import write_alignments
@@ -36,12 +37,13 @@ def links_out(
     """
     sides = () if tokens_prefix is None else ("source", "target")
     names = [output, *(f"{tokens_prefix}.{side}" for side in sides)]
+    form = Form(format_, on_whitespace, len(sides))
     if work is not None:
-        yield from _kept(names, work, format_, on_whitespace)
+        yield from _kept(names, work, form)
         return
     with ExitStack() as stack:
         handle, *tokens = [stack.enter_context(atomic_writer(name)) for name in names]
-        yield LinksOut(handle, format_, on_whitespace, tokens, _in_place(output))
+        yield LinksOut(handle, form, tokens, _in_place(output))
 
 
 def _in_place(output: str) -> bool:
@@ -49,7 +51,7 @@ def _in_place(output: str) -> bool:
     return output == "-" or (os.path.exists(output) and not os.path.isfile(output))
 
 
-def _kept(names: list[str], work: WorkFolder, format_: str, on_whitespace: bool) -> Iterator[LinksOut]:
+def _kept(names: list[str], work: WorkFolder, form: Form) -> Iterator[LinksOut]:
     for name in names:
         if not _in_place(name):  # it can be written: better to know before the work
             with suppress(_Tried), atomic_writer(name):
@@ -57,8 +59,7 @@ def _kept(names: list[str], work: WorkFolder, format_: str, on_whitespace: bool)
     journal = work.links(["links", *(f"tokens.{n}" for n in range(1, len(names)))])
     try:
         handle, *tokens = journal.handles
-        out = LinksOut(handle, format_, on_whitespace, tokens, False, journal)
-        yield out
+        yield LinksOut(handle, form, tokens, False, journal)
     finally:
         journal.close()
     for number, name in enumerate(names):
@@ -70,21 +71,63 @@ class _Tried(Exception):
     """Nothing was to be written yet."""
 
 
+class Written(NamedTuple):
+    """A part of the text as it will stand in the files, and what there is to count."""
+
+    lines: str
+    tokens: list[str]
+    pairs: int
+    links: int
+    certificates: Certificates
+
+
+@dataclass(frozen=True)
+class Form:
+    """How links become lines.  Called, it makes those of a part: in the thread, or on the machine, that has aligned it."""
+
+    format: str
+    on_whitespace: bool
+    sides: int  # whose tokens are written, too
+
+    def __call__(self, bitext: Bitext, result: Alignments) -> Written:
+        lines, tokens, certificates = StringIO(), [StringIO() for _ in range(self.sides)], Certificates()
+        self.write(lines, tokens, result, bitext)
+        certificates.add(result)
+        texts = [handle.getvalue() for handle in tokens]
+        return Written(lines.getvalue(), texts, len(result), len(result.source), certificates)
+
+    def write(self, handle: IO[str], tokens: Sequence[IO[str]], result: Alignments, bitext: Bitext) -> None:
+        text = bitext.text
+        if self.on_whitespace:
+            from dovetail.alignments.whitespace import on_whitespace_tokens
+
+            result, text = on_whitespace_tokens(result, bitext)
+        if tokens:
+            assert text is not None
+            _write_tokens(tokens, len(result), text)
+        if bitext.rest is not None and self.format in WITH_COLUMNS:
+            lines = StringIO()
+            write_alignments(lines, result, self.format, text, bitext.first)
+            lines.seek(0)
+            # Each pair's line stands behind the columns that its line of the input had besides.
+            handle.writelines(chain.from_iterable(zip(bitext.rest, lines, strict=True)))
+        else:
+            write_alignments(cast(TextIO, handle), result, self.format, text, bitext.first)
+
+
 class LinksOut:
     """Takes the links of consecutive parts of a text."""
 
     def __init__(
         self,
         handle: IO[str],
-        format_: str,
-        on_whitespace: bool,
+        form: Form,
         tokens: Sequence[IO[str]],
         awaited: bool,
         journal: LinkJournal | None = None,
     ) -> None:
         self._handle = handle
-        self._format = format_
-        self._on_whitespace = on_whitespace
+        self.form = form
         self._tokens = tokens
         self._awaited = awaited
         self._journal = journal
@@ -94,33 +137,27 @@ class LinksOut:
         self.certificates = Certificates(**before.get("certificates", {}))
 
     def write(self, result: Alignments, bitext: Bitext) -> None:
-        text = bitext.text
-        if self._on_whitespace:
-            from dovetail.alignments.whitespace import on_whitespace_tokens
+        """Links of a text that is in memory, without a copy of its lines."""
+        self.form.write(self._handle, self._tokens, result, bitext)
+        found = Certificates()
+        found.add(result)
+        self._finished(len(result), len(result.source), found)
 
-            result, text = on_whitespace_tokens(result, bitext)
-        if self._tokens:
-            assert text is not None
-            _write_tokens(self._tokens, len(result), text)
-        if bitext.rest is not None and self._format in WITH_COLUMNS:
-            self._write_behind(bitext.rest, result, text)
-        else:
-            write_alignments(cast(TextIO, self._handle), result, self._format, text, self.pairs)
+    def take(self, part: Written) -> None:
+        """The next part."""
+        for handle, text in zip((self._handle, *self._tokens), (part.lines, *part.tokens), strict=True):
+            handle.write(text)
+        self._finished(part.pairs, part.links, part.certificates)
+
+    def _finished(self, pairs: int, links: int, certificates: Certificates) -> None:
         if self._awaited:
             self._handle.flush()
-        self.pairs += len(result)
-        self.links += len(result.source)
-        self.certificates.add(result)
+        self.pairs += pairs
+        self.links += links
+        self.certificates.join(certificates)
         if self._journal is not None:
             about = {"pairs": self.pairs, "links": self.links, "certificates": vars(self.certificates)}
             self._journal.finished(about)
-
-    def _write_behind(self, rest: list[str], result: Alignments, text: BitextText | None) -> None:
-        """Each pair's line behind the columns that its line of the input had besides."""
-        lines = StringIO()
-        write_alignments(lines, result, self._format, text, self.pairs)
-        lines.seek(0)
-        self._handle.writelines(chain.from_iterable(zip(rest, lines, strict=True)))
 
 
 def _write_tokens(handles: Sequence[IO[str]], pairs: int, text: BitextText) -> None:

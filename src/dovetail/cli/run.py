@@ -178,8 +178,8 @@ class Run:
             self.seconds = worked_seconds() - began
             out.write(result, self.whole)
             return
-        for part, result in self.aligner.align_stream(text, first=out.pairs, keep_text=self.keep_text):
-            out.write(result, part)
+        for part in self.aligner.align_stream(text, first=out.pairs, keep_text=self.keep_text, each=out.form):
+            out.take(part)
             self.seconds = worked_seconds() - began
             if callback is not None:  # of a stream nobody knows how many pairs are still to come
                 callback(Progress("align", out.pairs, max(self.pairs, out.pairs), "pairs", 0, 1, None, self.seconds))
