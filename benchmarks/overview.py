@@ -28,11 +28,7 @@ def main() -> None:
     tasks = merged([task for path in options.reports for task in json.loads(path.read_text(encoding="utf-8"))["tasks"]])
     page = "\n\n".join(table(tasks, peer) for peer in options.against) + "\n"
     if options.plots is not None:
-        options.plots.mkdir(parents=True, exist_ok=True)
-        for task in tasks:
-            file = options.plots / file_of(task)
-            draw(task, file)
-            page += f"\n![AER against CPU seconds, {name_of(task)}]({file.parent.name}/{file.name})\n"
+        page += f"\n{draw_all(tasks, options.plots, options.plots.name)}\n"
     print(page)
     if options.output is not None:
         options.output.write_text(page, encoding="utf-8")
@@ -52,8 +48,15 @@ def name_of(task: dict[str, Any]) -> str:
     return f"{task['name']}, {task['train_pairs']:,} pairs"
 
 
-def file_of(task: dict[str, Any]) -> str:
-    return f"{name_of(task).replace(', ', '-').replace(' ', '-').replace(',', '')}.svg"
+def draw_all(tasks: list[dict[str, Any]], folder: Path, link: str) -> str:
+    """A plot for each set, and the lines that show them in a page from which `link` leads to the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = []
+    for task in tasks:
+        name = f"{name_of(task).replace(', ', '-').replace(' ', '-').replace(',', '')}.svg"
+        draw(task, folder / name)
+        lines.append(f"![AER against CPU seconds, {name_of(task)}]({link}/{name})")
+    return "\n\n".join(lines)
 
 
 def points(task: dict[str, Any]) -> dict[str, tuple[float, float]]:

@@ -23,7 +23,7 @@ from commits import working_tree
 from dovetail.errors import InputError
 from headlines import headlines
 from measure import exit_when_terminated
-from overview import draw, file_of, merged, name_of, table
+from overview import draw_all, merged, table
 from papers import claims
 from papers.shown import rows_of
 from papers.store import Store
@@ -89,7 +89,13 @@ PLANS = {
     "recipes-large": Plan((f"{FRENCH}:100000", CZECH), ("systran-align", "sil-thot-fast-align"), SOME, "hmm"),
 }
 
-DETAILS = ("presets", "whole", "recipes", "recipes-large")  # what peers.md tells of
+# What peers.md tells of, under these titles.
+DETAILS = {
+    "presets": "Presets",
+    "whole": "Presets, all pairs",
+    "recipes": "Recipes",
+    "recipes-large": "Recipes, more pairs",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,14 +153,17 @@ def fill_pages(work: Path, papers: Path, root: Path) -> None:
         },
     )
     every = merged([task for name in DETAILS for task in tasks[name]])
-    glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images")
+    glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images", "../images")
     (root / "benchmarks" / "results" / "peers.md").write_text(details(work, about, glance), "utf-8")
 
 
 def details(work: Path, about: str, glance: Sequence[str]) -> str:
     """Every set's own tables, as peers.py wrote them."""
-    pages = [(work / f"{name}-{n}.md").read_text("utf-8") for name in DETAILS for n in range(len(PLANS[name].sets))]
-    how_to_read = pages[0][pages[0].index("Text to links") : pages[0].index("\n- ")].strip()
+    pages = {
+        name: [(work / f"{name}-{n}.md").read_text("utf-8") for n in range(len(PLANS[name].sets))] for name in DETAILS
+    }
+    first = pages["presets"][0]
+    how_to_read = first[first.index("Text to links") : first.index("\n- ")].strip()
     parts = [
         "# Beside other aligners",
         about,
@@ -164,7 +173,9 @@ def details(work: Path, about: str, glance: Sequence[str]) -> str:
         "## All sets at a glance",
         *glance,
     ]
-    return "\n\n".join([*parts, *(page[page.index("\n## ") :].strip() for page in pages)]) + "\n"
+    for name, title in DETAILS.items():
+        parts += [f"## {title}", *(f"#{page[page.index('## ') :]}".strip() for page in pages[name])]
+    return "\n\n".join(parts) + "\n"
 
 
 def commands(*names: str) -> str:
@@ -173,23 +184,17 @@ def commands(*names: str) -> str:
     for name in names:
         words = ["python benchmarks/peers.py", *PLANS[name].words(PLANS[name].sets)]
         typed.append(
-            fill(" ".join(words), 130, subsequent_indent="    ", break_on_hyphens=False).replace("\n", " \\\n")
+            fill(
+                " ".join(words).replace("--set ", "--set\u00a0"), 130, subsequent_indent="    ", break_on_hyphens=False
+            )
+            .replace("\n", " \\\n")
+            .replace("\u00a0", " ")
         )
     return "```sh\n" + "\n".join(typed) + "\n```"
 
 
 def tables(tasks: list[dict[str, Any]], peers: Sequence[str]) -> str:
     return "\n\n".join(table(tasks, peer) for peer in peers)
-
-
-def draw_all(tasks: list[dict[str, Any]], folder: Path) -> str:
-    """A plot for each set, and the lines that show them in a page of results/."""
-    found = []
-    for task in tasks:
-        file = folder / file_of(task)
-        draw(task, file)
-        found.append(f"![AER against CPU seconds, {name_of(task)}](../{folder.name}/{file.name})")
-    return "\n\n".join(found)
 
 
 def put(page: Path, parts: Mapping[str, str]) -> None:

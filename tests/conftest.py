@@ -33,7 +33,7 @@ def browser():
         if os.environ.get("DOVETAIL_REQUIRE_BROWSER"):
             pytest.fail(f"DOVETAIL_REQUIRE_BROWSER is set, but this test {NO_BROWSER}")
         pytest.skip(NO_BROWSER)
-    sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the test extra")
     # In a container one is root and /dev/shm is small; nothing but our own pages is opened.
     arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
     with sync_api.sync_playwright() as playwright:

@@ -285,7 +285,7 @@ def test_a_full_disk_is_told_and_spoils_nothing(opened, gold, monkeypatch):
 
 
 def test_two_processes_do_not_write_one_journal(opened, gold):
-    pytest.importorskip("fcntl")
+    pytest.importorskip("fcntl", reason="locks files as Unix does")
     opened(gold)
     with pytest.raises(InputError, match="another `dovetail annotate` is writing this file"):
         open_drafts(gold)
@@ -657,7 +657,7 @@ def test_nothing_confirmed_is_lost_when_the_server_is_killed(text, gold):
 
 def test_from_pick_over_annotate_and_learn_to_evaluate(tmp_path, monkeypatch):
     """The whole way round, with gold links from the demo in the place of an annotator."""
-    pytest.importorskip("lightgbm")
+    pytest.importorskip("lightgbm", reason="needs the extra learn")
     monkeypatch.chdir(tmp_path)
 
     def call(line, status=0):

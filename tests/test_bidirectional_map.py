@@ -125,7 +125,7 @@ def test_starved_of_iterations_it_branches_and_still_proves_the_optimum(agreemen
 @pytest.mark.parametrize("agreement", [{}, {"adjacency": 0.0}, {"adjacency": -1.0}, {"disagreement": -1.0}], ids=str)
 @pytest.mark.parametrize("kind", ["normal", "ties", "holes"])
 def test_exact_equals_the_integer_program_on_medium_sentences(agreement, kind):
-    pytest.importorskip("highspy")
+    pytest.importorskip("highspy", reason="needs the extra integer")
     for seed, (I, J) in enumerate([(5, 5), (4, 6)]):
         theta, omega = potentials(seed, I, J, kind)
         found = bidirectional_map(theta, omega, **agreement)
@@ -166,7 +166,7 @@ def test_dual_decomposition_combines_what_does_not_converge():
 def test_an_impossible_problem_is_proved_impossible(method, adjacency):
     """No NULLs, one source word and four target words: at most three can lean on it, and with full agreement one."""
     if method == "integer":
-        pytest.importorskip("highspy")
+        pytest.importorskip("highspy", reason="needs the extra integer")
     theta, omega = potentials(0, 1, 4)
     theta[:, :, 0] = omega[:, :, 0] = -np.inf
     found = bidirectional_map(theta, omega, adjacency, method=method)
@@ -245,7 +245,7 @@ def test_a_budget_returns_a_feasible_pair_and_a_finite_bound(agreement, method):
     if "disagreement" in agreement and method not in TAKE_A_PENALTY:
         return
     if method == "integer":
-        pytest.importorskip("highspy")
+        pytest.importorskip("highspy", reason="needs the extra integer")
     theta, omega = potentials(5, 18, 18, "no NULL")
     start = time.monotonic()
     found = bidirectional_map(theta, omega, **agreement, method=method, time_limit=0.3)

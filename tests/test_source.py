@@ -171,6 +171,8 @@ def test_learning_from_files_is_learning_from_the_bitext(folder):
         other = Aligner("fast", threads=1, **options).fit(text)
         links = [pair.links for pair in aligner.align(whole)]
         assert [pair.links for _, part in other.align_stream(text) for pair in part] == links
+        made = other.align_stream(text, each=lambda part, found: (part.first, [pair.links for pair in found]))
+        assert [pair for first, part in sorted(made) for pair in part] == links
         assert other.source_vocabulary.words == aligner.source_vocabulary.words
     assert len(other.source_vocabulary) < len(whole.source.vocabulary)
 

@@ -47,7 +47,7 @@ def place(tmp_path):
 
 
 def test_pages_are_filled_between_their_marks_and_the_rest_stays(place):
-    pytest.importorskip("matplotlib")
+    pytest.importorskip("matplotlib", reason="needs the extra plot")
     papers = ROOT / "benchmarks" / "results" / "papers"
     tables.fill_pages(place / "work", papers, place)
     for page in ("README.md", "benchmarks/RESULTS.md"):

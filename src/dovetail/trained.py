@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from dovetail.training.monitor import Monitor, Watch
 if TYPE_CHECKING:  # what few runs need is imported there: a start should not wait for it
     from dovetail.uses.lexicon import Lexicon
 
+T = TypeVar("T")
+
 CHUNK_PAIRS = 1 << 14  # new text is laid out this many pairs at a time: bounded memory, and work for all threads
 
 
@@ -57,6 +59,16 @@ class Trained:
         self._views: dict[str, tuple[Trained, Cuts]] = {}
         self.learned: LearnedDecoder | None = None  # what gold pairs taught, if they did
         self._facts: tuple[Vocabulary, Vocabulary, WordFacts] | None = None  # of the text that was aligned last
+
+    @overload
+    def align_stream(
+        self, text: TextSource, *, first: int = 0, keep_text: bool = True
+    ) -> Iterator[tuple[Bitext, Alignments]]: ...
+
+    @overload
+    def align_stream(
+        self, text: TextSource, *, first: int = 0, keep_text: bool = True, each: Callable[[Bitext, Alignments], T]
+    ) -> Iterator[T]: ...
 
     def align_stream(
         self,
