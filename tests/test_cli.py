@@ -643,7 +643,7 @@ def test_an_interrupted_training_leaves_no_output(tmp_path, number, status, exis
         output.write_text(existing)
     before = set(os.listdir(tmp_path))
     process = subprocess.Popen(
-        [*COMMAND, "align", *sides, "-o", output],
+        [*COMMAND, "align", *sides, "-o", output, "--option", "ibm1_iterations=1000"],  # longer than any machine takes
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # shells ignore some in the background
