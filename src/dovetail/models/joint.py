@@ -13,7 +13,6 @@ from dovetail.bitext.shards import Block, Place, Shard, Slots
 from dovetail.kernels.hmm import viterbi as viterbi_kernels
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live import chain as chain_kernels
-from dovetail.kernels.live import posteriors as posterior_kernels
 from dovetail.kernels.live import settle as settle_kernels
 from dovetail.kernels.live.records import Beliefs, Counts, Jumps, LiveCells, TokenMoves, Values
 from dovetail.kernels.records import SOURCE_SIDE, TARGET_SIDE, Workspace
@@ -203,12 +202,13 @@ class JointHMM(Model):
 
         Scores are the first pass's, log p(words | words) of two HMMs: messages are no probabilities.
         """
+        from dovetail.kernels.live.posteriors import posteriors as kernel  # which imports numba
+
         scores = np.empty((len(block.lines), 2))
         jumps, nulls = self.weights(block.longest), self.lexicon.nulls
         tables = tuple(own.table for own in self.fertility) if self.fertility else (np.empty((0, 1)), np.empty((0, 1)))
         least = np.float32(GENEROUS * self.share), np.float32(self.share)
         counts = Counts(*_token_moves(None), np.zeros((2, 2, 2, POSITIONS)))
-        kernel = posterior_kernels.posteriors
         pool.map(kernel, block.tasks, block.pieces, nulls, jumps, tables, *least, counts, work, scores)
         return scores
 

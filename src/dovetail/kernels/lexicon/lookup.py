@@ -129,12 +129,11 @@ def score(e, partners, words, found, letters, places, prior, like, scores):
     for f in partners:
         other, found_at = words.targets[f], words.target_places[f]
         forward = reverse = found[found_at[0]] + prior[spelling_bin(source, e, target, f, places, like)]
-        for level in range(1, len(found_at)):
+        for level in range(1, len(found_at)):  # nothing is added for most: cheaper than a branch to guess wrong
             count = found[found_at[level]]
-            if count > np.float32(0.0):
-                at = FIRST_LEVEL + WIDTH * (level - 1)
-                forward += own[at + BACKOFF] * count * other[at + SHARE]
-                reverse += other[at + BACKOFF] * count * own[at + SHARE]
+            at = FIRST_LEVEL + WIDTH * (level - 1)
+            forward += own[at + BACKOFF] * count * other[at + SHARE]
+            reverse += other[at + BACKOFF] * count * own[at + SHARE]
         scores[f, 0] = forward * own[SCALE]
         scores[f, 1] = reverse * other[SCALE]
     unmark_places(source.codes, begin, end, places)

@@ -9,12 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels.hmm.dense import largest
-from dovetail.kernels.live.cells import enough_in_columns, keep_live, live_in_row
+from dovetail.kernels._numba import fetch
+from dovetail.kernels.hmm.dense import largest, total_of
+from dovetail.kernels.live.cells import enough_in_columns, live_in_row
 from dovetail.kernels.live.chain import both_ways, word_chances
 from dovetail.kernels.live.records import Beliefs, BothWays, Values
 from dovetail.kernels.live.settle import MessageRoom, talk
-from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
+from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, SOURCE, TARGET
+
+LINE = 16  # float32 that are brought into the cache at once
 
 
 @kernel
@@ -40,17 +43,15 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     )
     nobody_asks = np.empty((longest, 0))
     beliefs = Beliefs(fertility[0], fertility[1], nobody_asks, nobody_asks)
-    lists, column, kept = (
-        np.empty((2, longest + 1), np.int64),
-        np.empty(area + longest, np.uint16),
-        np.empty(area, np.bool_),
-    )
+    start, column = np.empty(longest + 1, np.int64), np.empty(area + longest, np.uint16)
     planes = np.empty((6, area), np.float32)
     emissions, told = Values(planes[0], planes[1]), Values(planes[4], planes[5])
-    start, numbers, enough = lists[0], lists[1], of_tokens[0]
+    enough = of_tokens[0]
     unused = np.empty(2)
     for piece in range(first, last):
         line = lines[piece]
+        if piece + 1 < last:
+            fetch_words(lines[piece + 1], pieces, jumps, fertility)
         enough_in_columns(line, work.forward, generous, enough)
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         n = 0
@@ -66,8 +67,7 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
         word_chances(line, pieces, jumps, room)
         for heeding in range(2 if len(fertility[0]) > 0 else 1):
             if heeding:
-                keep_live(line, 0, start, column, values.forward, values.reverse, share, enough, kept, numbers)
-                n = close_up(I, start, numbers, kept, column, planes)
+                n = narrow(I, J, start, column, planes, share, enough)
                 for k in range(n):
                     told.forward[k] = told.reverse[k] = np.float32(1.0)
                 talk(line, 0, 0, pieces, start, column, values, told.forward, told.reverse, beliefs, messages)
@@ -86,18 +86,47 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
 
 
 @leaf
-def close_up(I, start, numbers, kept, column, planes):
-    """Move the live cells that are kept together, with their first four planes of values; returns how many there are."""
+def fetch_words(line, pieces, jumps, fertility):
+    """Have jumps and fertilities of a piece's words brought into the cache while another piece is worked on."""
+    for direction in range(2):
+        if direction == 0:
+            S, words, first_word, own = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward
+        else:
+            S, words, first_word, own = line[LENGTH_J], pieces.target_ids, line[TARGET], jumps.reverse
+        table = fertility[direction]
+        bins, counts = own.weights.shape[1], table.shape[1]
+        for s in range(S):
+            word = words[first_word + s]
+            for b in range(0, bins, LINE):
+                fetch(own.weights, np.uint64(word * bins + b))
+                fetch(own.sums, np.uint64(word * bins + b))
+            if len(table) > 0:
+                fetch(table, np.uint64(word * counts))
+
+
+@leaf
+def narrow(I, J, start, column, planes, share, enough):
+    """Drop live cells that have lost their share, as kernels.live.cells.narrow does, and close up; returns how many stay.
+
+    Planes are their emissions and their posteriors, of both directions.
+    """
+    forward, reverse = planes[2], planes[3]
+    enough[:J] = np.float32(0.0)
+    for k in range(start[I]):
+        enough[column[k]] += forward[k]
+    for j in range(J):
+        enough[j] *= share
     used = 0
     k = 0
     for i in range(I):
         end = start[i + 1]
-        while k < end:
-            if kept[k]:
-                column[used] = column[k]
-                for plane in range(4):
-                    planes[plane, used] = planes[plane, k]
-                used += 1
+        enough_in_row = share * total_of(reverse[k:end])
+        while k < end:  # written always, kept if alive: no branch to guess wrong
+            alive = (forward[k] >= enough[column[k]]) | (reverse[k] >= enough_in_row)
+            column[used] = column[k]
+            for plane in range(4):
+                planes[plane, used] = planes[plane, k]
+            used += alive
             k += 1
         start[i + 1] = used
     return used
