@@ -34,9 +34,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 HEADLINE = "benchmarks/results/headline.json"
 END = "<!-- end -->"
-SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md) and
-[`benchmarks.papers`](docs/papers.md). Peers by the best of their outputs, the papers' systems by the better direction or
-their own combination, both chosen on the test set."""
+SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md) and of
+[`benchmarks.papers`](docs/papers.md) ({}). Peers by the best of their outputs, the papers' systems by the better direction
+or their own combination, both chosen on the test set."""
 PUBLISHED = """`eflomal-stem` is eflomal at its strongest: words cut to 5 letters. Published for the whole of the Hansards
 are an AER of 5.9 for GIZA++'s Model 4 and of 8.1 for eflomal."""
 FRENCH, GERMAN, CZECH, JAPANESE = "en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt"
@@ -141,7 +141,8 @@ def fill_pages(work: Path, papers: Path, root: Path) -> None:
         aligner["version"] for own in tasks.values() for task in own for aligner in task["aligners"]
     )
     about = f"Commit {commits}; {machine_line(first['machine'])}; {'; '.join(versions)}. One round, two runs at a time."
-    put(root / "README.md", {"headlines": f"{headlines(first, store)}\n\nMade at commit {commits} by {SOURCES}"})
+    made = f"Made at commit {commits} by {SOURCES.format(claims.made_at(store))}"
+    put(root / "README.md", {"headlines": f"{headlines(first, store)}\n\n{made}"})
     large = merged(tasks["presets"] + tasks["whole"])
     found = [f"### {table.title}\n\n{rows_of(table)}" for table in claims.tables(store)]
     put(

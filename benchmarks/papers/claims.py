@@ -158,9 +158,14 @@ CLAIMS = {"Quirk 2013": _quirk, "Graça et al. 2010": _graca, "Zhao and Gildea 2
 CLAIMS |= {"Mermer and Saraçlar 2011": _mermer, "Chang et al. 2014": _chang}
 
 
+def made_at(store: Store) -> str:
+    """The commits of the cells, as words."""
+    commits = sorted({cell.commit for cell in store.cells.values()})
+    return f"{'commit' if len(commits) == 1 else 'commits'} {', '.join(commits)}" if commits else "nothing yet"
+
+
 def about(store: Store) -> str:
-    commits = ", ".join(sorted({cell.commit for cell in store.cells.values()})) or "nothing yet"
-    return f"Made by `python -m benchmarks.papers`; commits {commits}. Numbers of samplers are means over seeds."
+    return f"Made by `python -m benchmarks.papers`; {made_at(store)}. Numbers of samplers are means over seeds."
 
 
 def tables(store: Store) -> list[Table]:
