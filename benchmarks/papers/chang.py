@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from time import process_time
 from typing import Any
@@ -22,9 +23,9 @@ PAPER = "Chang et al. 2014"
 PENALTY = -1.0
 BUCKETS = ((1, 20), (21, 40), (41, 60))
 SAMPLE = 12  # pairs of a length for the slow methods
-SECONDS = 5.0  # at most on a pair
+# Any limit allows the paper's method its larger chart; a real one would make proofs depend on the machine.
+UNTIMED = math.inf
 JUDGED = 150  # test pairs of Table 2: as many as the paper has
-MOST_SECONDS = 1.0  # there, of the paper's own method on a pair
 STEPS = 400
 STEPS_TRIED = PRINTED, Steps(first=10.0), Steps(3.0, 0.998, 2000)
 INTEGER_SAMPLE = 3  # pairs of a length for the integer program ...
@@ -86,13 +87,13 @@ def _solved(problem: tuple[np.ndarray, np.ndarray], method: str) -> tuple[float,
     if method == "relaxation from 0":  # as printed; "relaxation" begins where our own method would
         found = solve(checked_problem(*problem, PENALTY), Budget(), from_zero=True)
     else:
-        found = bidirectional_map(*problem, PENALTY, method=method, time_limit=SECONDS)
+        found = bidirectional_map(*problem, PENALTY, method=method, time_limit=UNTIMED)
     return found.score, found.certified, found.constraints
 
 
 def _certificates(trial: Trial, seed: int) -> Numbers:
     """Table 1 and Table 3."""
-    numbers: Numbers = {"signature": f"penalty:{PENALTY:g}|sample:{SAMPLE}|seconds:{SECONDS:g}|null:forgets"}
+    numbers: Numbers = {"signature": f"penalty:{PENALTY:g}|sample:{SAMPLE}|null:forgets"}
     parts = chosen(trial, SAMPLE)
     solved = iter(problems(trial, [n for part in parts for n in part]))
     results: dict[str, list[list[tuple[float, bool, bool, int]]]] = {}
@@ -101,7 +102,7 @@ def _certificates(trial: Trial, seed: int) -> Numbers:
             results.setdefault(method, []).append([])
         for _ in part:
             problem = next(solved)
-            best = bidirectional_map(*problem, PENALTY, time_limit=SECONDS)
+            best = bidirectional_map(*problem, PENALTY)
             for method, rows in results.items():
                 began = process_time()
                 score, certified, constraints = _solved(problem, method)
@@ -145,7 +146,7 @@ def _integer(trial: Trial, seed: int) -> Numbers:
         rows.append([])
         for _ in part:
             problem = next(solved)
-            best = bidirectional_map(*problem, PENALTY, time_limit=SECONDS)
+            best = bidirectional_map(*problem, PENALTY)
             began = process_time()
             found = bidirectional_map(*problem, PENALTY, method="integer", time_limit=INTEGER_SECONDS)
             rows[-1].append((process_time() - began, found.certified, found.score >= best.score - TOLERANCE))
@@ -181,7 +182,7 @@ def _accuracy(trial: Trial, seed: int) -> Numbers:
         score(f"DIR {combination}", links_of(decoder="viterbi", combine=combination))
         score(f"D&M {combination}", links_of(**both, bidirectional_method="dual-decomposition", combine=combination))
     both["combine"] = "union"
-    score("CONS", links_of(**both, bidirectional_method="chang2014", bidirectional_seconds=MOST_SECONDS))
+    score("CONS", links_of(**both, bidirectional_method="chang2014"))
     both |= {"bidirectional_method": "exact", "bidirectional_null": "keeps"}
     score("ours, adjacent", links_of(**both))
     score("ours, full", links_of(**both, bidirectional_agreement="full"))
@@ -193,7 +194,7 @@ def _descent(trial: Trial, seed: int) -> Numbers:
     pairs = [n for part in chosen(trial, 4) for n in part]
     curves = []
     for problem in problems(trial, pairs):
-        best = bidirectional_map(*problem, PENALTY, time_limit=SECONDS).score
+        best = bidirectional_map(*problem, PENALTY).score
         steps = np.array(trace_relaxation(checked_problem(*problem, PENALTY), STEPS, from_zero=True)).T
         steps[:3] -= best
         curves.append(np.pad(steps, ((0, 0), (0, STEPS - steps.shape[1])), mode="edge"))
@@ -233,9 +234,7 @@ def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
         ]
         head = ["method", *(f"{name}:{size} {part}" for name, size in texts for part in PARTS)]
         note = f"Adjacent agreement, penalty {PENALTY:g}; at most {SAMPLE} test pairs of each length, "
-        note += (
-            f"{INTEGER_SAMPLE} for the integer program; {SECONDS:g} and {INTEGER_SECONDS:g} seconds at most on a pair."
-        )
+        note += f"{INTEGER_SAMPLE} for the integer program, and {INTEGER_SECONDS:g} seconds at most on each of these."
         section.tables.append(
             Table(f"Table 1: {title}", [*head, *(f"paper {part}" for part in PARTS)], rows, len(PARTS), note)
         )
