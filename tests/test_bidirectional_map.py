@@ -19,6 +19,7 @@ from dovetail.decoding.bidirectional import bidirectional_map, methods
 from dovetail.errors import InputError
 from dovetail.kernels.bidirectional.records import ADJACENCY, DISAGREEMENT, FULL, Agreement, Problem
 from dovetail.kernels.bidirectional.search import improve, pair_score, repair
+from dovetail.laboratory import relaxation
 
 AGREEMENTS = [
     {},
@@ -145,6 +146,20 @@ def test_the_papers_constraints_prove_what_relaxation_alone_does_not():
         added += constrained.constraints
     assert added > 0
     assert together > alone
+
+
+def test_a_chart_that_has_no_moves_left_proves_less_and_bounds_still(monkeypatch):
+    proved = {}
+    for moves in (relaxation.CHART_MOVES, 50):
+        monkeypatch.setattr(relaxation, "CHART_MOVES", moves)
+        proved[moves] = 0
+        for seed in range(30):
+            theta, omega = potentials(seed, 5, 5)
+            found = bidirectional_map(theta, omega, -0.5, method="chang2014")
+            assert found.bound >= bidirectional_map(theta, omega, -0.5).score - 1e-8
+            proved[moves] += found.certified
+    enough, few = proved.values()
+    assert few < enough
 
 
 def test_dual_decomposition_combines_what_does_not_converge():

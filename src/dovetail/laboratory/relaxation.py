@@ -23,8 +23,10 @@ CONSTRAIN_EVERY = 25
 
 MOVES = 5e9  # of the chains, counted and not timed: some seconds; up to 60 words per side have all their iterations
 ENTRIES = 20_000  # of one layer of the constrained chart; beyond it the method gives up
-# The same as printed, where steps from 0 leave more ties, unless there is a time limit: 20,000 took a minute on a pair.
+# The same as printed, where steps from 0 leave more ties, unless there is a time limit.
 PRINTED_ENTRIES = 2_000
+# There, between entries of all charts of a pair, counted and not timed: some seconds, where it had taken minutes.
+CHART_MOVES = 10**9
 # misses that are remembered when constraints are put back: the problem is a new one, and steps must grow again
 LIVELY = 20
 
@@ -115,6 +117,7 @@ class _Relaxation:
         self.multipliers = np.zeros((I + 1, J)) if from_zero else _first_multipliers(problem.omega)
         self.lively = ITERATIONS if from_zero else LIVELY
         self.entries = PRINTED_ENTRIES if from_zero else ENTRIES
+        self.moves_left = np.array([CHART_MOVES if from_zero else np.iinfo(np.int64).max])
         self.prices = kernels.ReversePrices(np.zeros((I + 1, J + 1)), np.zeros((I + 1, J + 1), np.int64))
         self.lattice = _new_lattice(problem)
         self.alive = self.states = np.count_nonzero(self.lattice.live)
@@ -181,7 +184,7 @@ class _Relaxation:
         kernels.fill_prices(problem.omega, self.multipliers, self.own[:, :-1] != 0, prices)
         relaxed = Relaxed(problem, self.multipliers, lattice, null_rho, prices, self.own)
         entries = new_entries(len(choice.x) + len(self.y) - 1, self.entries)
-        return constrained_best(relaxed, entries, self.ceiling, path, choice)
+        return constrained_best(relaxed, entries, self.ceiling, path, choice, self.moves_left)
 
     def put_back(self) -> None:
         """The constraints that were violated most often since the last time."""

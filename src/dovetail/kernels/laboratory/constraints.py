@@ -185,10 +185,11 @@ def _combinations(relaxed, i, j, z, found):
 
 
 @kernel
-def constrained_best(relaxed, entries, ceiling, best_path, choice):
+def constrained_best(relaxed, entries, ceiling, best_path, choice, left):
     """L(lambda; p), the value of the best path for which the constraints in p hold; its path, settings and reverse links.
 
-    Returns (value, number of links); -inf where nothing exceeds the ceiling, OVERFLOW where the entries don't fit.
+    Returns (value, number of links); -inf where nothing exceeds the ceiling, OVERFLOW where the entries don't fit, or where
+    no moves between entries are `left` (one number, from which they are taken).
     """
     theta, values, own = relaxed.problem.theta, relaxed.lattice.values, relaxed.own
     I, J, Z = theta.shape[0], theta.shape[1] - 1, values.shape[2]
@@ -212,6 +213,9 @@ def constrained_best(relaxed, entries, ceiling, best_path, choice):
                     continue
                 completion = relaxed.lattice.turned_pi[I + 1 - i, j, mirrored(z)] - values[i, j, z]
                 prices = _combinations(relaxed, i, j, z, found)
+                left[0] -= (entries.first[layer] - entries.first[layer - 1]) * len(prices)
+                if left[0] < 0:
+                    return OVERFLOW, 0
                 for n in range(entries.first[layer - 1], entries.first[layer]):
                     before, z_before = entries.state[n] // Z, entries.state[n] % Z
                     if not follows(before, z_before, j, z):
