@@ -51,7 +51,10 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
     for piece in range(first, last):
         line = lines[piece]
         if piece + 1 < last:
-            fetch_words(lines[piece + 1], pieces, jumps, fertility)
+            at, width = lines[piece + 1, SOURCE], lines[piece + 1, LENGTH_I]
+            fetch_words(pieces.source_ids[at : at + width], jumps.forward, fertility[0])
+            at, width = lines[piece + 1, TARGET], lines[piece + 1, LENGTH_J]
+            fetch_words(pieces.target_ids[at : at + width], jumps.reverse, fertility[1])
         enough_in_columns(line, work.forward, generous, enough)
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         n = 0
@@ -86,22 +89,15 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, generous, share, co
 
 
 @leaf
-def fetch_words(line, pieces, jumps, fertility):
-    """Have jumps and fertilities of a piece's words brought into the cache while another piece is worked on."""
-    for direction in range(2):
-        if direction == 0:
-            S, words, first_word, own = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward
-        else:
-            S, words, first_word, own = line[LENGTH_J], pieces.target_ids, line[TARGET], jumps.reverse
-        table = fertility[direction]
-        bins, counts = own.weights.shape[1], table.shape[1]
-        for s in range(S):
-            word = words[first_word + s]
-            for b in range(0, bins, LINE):
-                fetch(own.weights, np.uint64(word * bins + b))
-                fetch(own.sums, np.uint64(word * bins + b))
-            if len(table) > 0:
-                fetch(table, np.uint64(word * counts))
+def fetch_words(words, jumps, fertility):
+    """Have jumps and fertilities of some words brought into the cache while another piece is worked on."""
+    bins, counts = jumps.weights.shape[1], fertility.shape[1]
+    for word in words:
+        for b in range(0, bins, LINE):
+            fetch(jumps.weights, np.uint64(word * bins + b))
+            fetch(jumps.sums, np.uint64(word * bins + b))
+        if len(fertility) > 0:
+            fetch(fertility, np.uint64(word * counts))
 
 
 @leaf
