@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dovetail
@@ -415,8 +415,16 @@ def test_cells_looked_up_by_their_words_have_the_values_of_their_slots(pairs, kn
         assert found.reverse.tolist() == wanted.reverse.tolist()
 
 
+@pytest.fixture
+def nothing_unlikely():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(joint_module, "NEGLIGIBLE", 1e-7)
+        patch.setattr(joint_module, "UNLIKELY", 1e-7)
+        yield
+
+
 @pytest.mark.parametrize("options", [{}, {"largest_fertility": 0}, {"share": 0.0}])
-def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(options):
+def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(nothing_unlikely, options):
     with as_file(files("dovetail") / "data") as folder:
         bitext = dovetail.read_bitext(folder / "demo.en", folder / "demo.fr")
     aligner = dovetail.Aligner(**options).fit(bitext.part(0, 150))
@@ -429,9 +437,9 @@ def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(options
         model.lexicon.gather(block, view, POOL)
         steps = view.copy()
         scores = model.posteriors(block, view, POOL)
-        live, emissions = Live.select(block, steps, 0.3 * model.share, len(model.lexicon.slots), POOL)
+        live, emissions = Live.select(block, steps, 0.0, len(model.lexicon.slots), POOL)
         values = Values(emissions.forward.copy(), emissions.reverse.copy())
-        assert scores.tolist() == model.infer(live, values, block, steps, POOL).tolist()
+        assert scores == pytest.approx(model.infer(live, values, block, steps, POOL), abs=1e-2)
         if model.fertility is not None:
             live, (values, emissions) = live.narrowed(values, block, model.share, POOL, emissions)
             model.settle(live, values, block, steps, POOL)
@@ -439,7 +447,53 @@ def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(options
             model.infer(live, values, block, steps, POOL)
         live.fill(values, block, steps, POOL)
         for found, wanted in zip(view, steps, strict=True):
-            assert found.tolist() == wanted.tolist()
+            assert found == pytest.approx(wanted, abs=1e-3)
+
+
+@given(seed=st.integers(0, 10_000))
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_posteriors_of_a_trained_model_equal_enumeration(nothing_unlikely, seed):
+    random = np.random.default_rng(seed)
+    bitext, shard = text(random)
+    model = joint(random, bitext, shard)
+    (block,) = shard
+    view = block.view(shard.workspace())
+    view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** 3).astype(np.float32)
+    dense = view.forward.copy(), view.reverse.copy()
+    model.posteriors(block, view, POOL)
+    cell = 0
+    for piece, (I, J) in enumerate(bitext.lengths):
+        words = [side.ids[side.offsets[piece] : side.offsets[piece + 1]] for side in (bitext.source, bitext.target)]
+        for direction in range(2):
+            emission = dense[direction][cell : cell + I * J].reshape(I, J).astype(np.float64)
+            nulls = model.lexicon.nulls[direction][words[1 - direction]]
+            expected, _, _ = enumerated(
+                emission.T if direction else emission, nulls, model.null, model.jumps[direction], words[direction]
+            )
+            found = (view.forward, view.reverse)[direction][cell : cell + I * J].reshape(I, J)
+            assert (found.T if direction else found) == pytest.approx(expected, abs=2e-4)
+        cell += I * J
+
+
+@given(seed=st.integers(0, 10_000), sharp=st.sampled_from([1, 4, 12]))
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_posteriors_of_long_and_short_sentences_are_those_of_the_chain_over_all_cells(nothing_unlikely, seed, sharp):
+    random = np.random.default_rng(seed)
+    lengths = [1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 72, 90]
+    pairs = [tuple([["a", "b", "c"][k % 3] for k in range(random.choice(lengths))] for _ in range(2)) for _ in range(4)]
+    bitext = Bitext.from_pairs(pairs)
+    shard = shard_of(bitext, POOL)
+    model = joint(random, bitext, shard)
+    (block,) = shard
+    view = block.view(shard.workspace())
+    view.forward[:], view.reverse[:] = (random.uniform(0.01, 1, (2, block.cells)) ** sharp).astype(np.float32)
+    steps = view.copy()
+    scores = model.posteriors(block, view, POOL)
+    live, values = Live.select(block, steps, 0.0, len(shard.slots), POOL)
+    assert scores == pytest.approx(model.infer(live, values, block, steps, POOL), rel=1e-4, abs=1e-2)
+    live.fill(values, block, steps, POOL)
+    for found, wanted in zip(view, steps, strict=True):
+        assert found == pytest.approx(wanted, abs=2e-3)
 
 
 @pytest.mark.parametrize("start", ["cold", "warm"])

@@ -366,6 +366,41 @@ def first_of(typing: Any, bits: Any) -> Any:
 
 
 @intrinsic
+def transpose(typing: Any, array: Any, index: Any, step: Any, rows: Any, other: Any, place: Any, width: Any) -> Any:
+    """other[place + width * m + k] = array[index + step * k + m] for eight k and m; zeros for k from `rows` on."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, index, step, rows, other, place, width = arguments
+        zeros, number = ir.Constant(FLOATS, [0.0] * OCTET), ir.IntType(64)
+        octets = []
+        for k in range(OCTET):
+            there = builder.icmp_unsigned("<", ir.Constant(number, k), rows)
+            at = builder.add(
+                index, builder.mul(step, builder.select(there, ir.Constant(number, k), ir.Constant(number, 0)))
+            )
+            values = builder.load(_place(context, builder, signature.args[0], array, at), align=4)
+            octets.append(builder.select(there, values, zeros))
+        for distance in (4, 2, 1):  # blocks of four, two, one change places
+            turned = list(octets)
+            for k in range(OCTET):
+                if k & distance:
+                    continue
+                a, b = octets[k], octets[k + distance]
+                low = [m if not m & distance else OCTET + m - distance for m in range(OCTET)]
+                high = [m + distance if not m & distance else OCTET + m for m in range(OCTET)]
+                turned[k] = builder.shuffle_vector(a, b, ir.Constant(LANES, low))
+                turned[k + distance] = builder.shuffle_vector(a, b, ir.Constant(LANES, high))
+            octets = turned
+        for m in range(OCTET):
+            at = builder.add(place, builder.mul(width, ir.Constant(number, m)))
+            builder.store(octets[m], _place(context, builder, signature.args[4], other, at), align=4)
+        return context.get_dummy_value()
+
+    u = types.uint64
+    return types.void(array, u, u, u, other, u, u), code
+
+
+@intrinsic
 def fetch(typing: Any, array: Any, index: Any) -> Any:
     """Have array[index] brought into the cache; nobody waits for it."""
 

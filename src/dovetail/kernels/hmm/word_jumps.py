@@ -38,6 +38,15 @@ def word_transitions(words, weights, bins, start, end, table, first, last):
 
 
 @kernel
+def widen(weights, bins, wide):
+    """wide[word, k] = weights[word, bins[k]]"""
+    for word in range(len(weights)):
+        own = weights[word]
+        for k in range(len(bins)):
+            wide[word, k] = own[bins[k]]
+
+
+@kernel
 def count_ends(first_moves, position, last_link, start_exit, end_exit, counts):
     """Add expected first and last positions, by distance from the respective end, and what each was exposed to."""
     I = len(first_moves)

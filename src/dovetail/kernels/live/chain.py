@@ -213,43 +213,19 @@ def expect(first, last, pieces, live, nulls, values, work, log_likelihood, jumps
     of_tokens, places = np.empty((6, longest), np.float32), np.empty((3, longest + 1), np.int64)
     of_past, past_values = np.empty((3, area + 2), np.int64), np.empty((2, area + 2), np.float32)
     of_cells, cell_values = np.empty((3, most), np.int64), np.empty((3, most), np.float32)
-    chances, scales, rows_space = np.empty((2, 3, longest), np.float32), np.empty((2, 2)), np.empty(space, np.float32)
-    room = BothWays(chances, scales, of_tokens, places, of_past, past_values, of_cells, cell_values, rows_space)
-    lists = start, live.column
+    chances, rows_space = np.empty((3, longest), np.float32), np.empty(space, np.float32)
+    room = BothWays(chances, of_tokens, places, of_past, past_values, of_cells, cell_values, rows_space)
     for piece in range(first, last):
-        line, score = lines[piece], log_likelihood[piece]
-        word_chances(line, pieces, jumps, room)
-        both_ways(line, line[ROW], pieces, lists, nulls, values, work, score, jumps, counts, counting, room)
+        both_ways(lines[piece], pieces, live, nulls, values, work, log_likelihood[piece], jumps, counts, counting, room)
 
 
 @leaf
-def word_chances(line, pieces, jumps, room):
-    """What the chains of one piece know of its words, whatever cells live: room for `both_ways`."""
-    for direction in range(2):
-        exits, first_link, last_link = (
-            room.chances[direction, 0],
-            room.chances[direction, 1],
-            room.chances[direction, 2],
-        )
-        if direction == 0:
-            S, words, first_word, own = line[LENGTH_I], pieces.source_ids, line[SOURCE], jumps.forward
-        else:
-            S, words, first_word, own = line[LENGTH_J], pieces.target_ids, line[TARGET], jumps.reverse
-        exit_chances(words, first_word, S, own, jumps.bins, exits)
-        room.scales[direction, 0] = end_chances(S, jumps.ends[direction, 0], False, first_link)
-        room.scales[direction, 1] = end_chances(S, jumps.ends[direction, 1], True, last_link)
-
-
-@leaf
-def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jumps, counts, counting, room):
-    """`expect` for one piece, whose `word_chances` are in the room.
-
-    Its first row is `row` of the lists of live cells: `start` and `column` of these.
-    """
-    start, column = lists
+def both_ways(line, pieces, live, nulls, values, work, log_likelihood, jumps, counts, counting, room):
+    """`expect` for one piece."""
+    start, column, row = live.start, live.column, line[ROW]
     source_ids, target_ids = pieces.source_ids, pieces.target_ids
     forward, reverse = values
-    chances, scales, of_tokens, places, of_past, past_values, of_cells, cell_values, space = room
+    chances, of_tokens, places, of_past, past_values, of_cells, cell_values, space = room
     start_mass, beta, weight_by_state = of_tokens[0], of_tokens[1], of_tokens[2]
     leaving, first_moves, final = of_tokens[3], of_tokens[4], of_tokens[5]
     past = Past(places[0], of_past[0], of_past[1], past_values[0], past_values[1], of_past[2], places[1])
@@ -281,7 +257,12 @@ def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jum
             for k in range(n):
                 state[k] = column[low + k]
         moves = tokens.by_bin[token : token + S] if counting else tokens.by_bin
-        exits, first_link, last_link = chances[direction, 0], chances[direction, 1], chances[direction, 2]
+        exits, first_link, last_link = chances[0], chances[1], chances[2]
+        exit_chances(words, first_word, S, own, jumps.bins, exits)
+        of_ends = (
+            end_chances(S, jumps.ends[direction, 0], False, first_link),
+            end_chances(S, jumps.ends[direction, 1], True, last_link),
+        )
         sentence = Sentence(T, S, begin, state, emission, of_null)
         of_words = Chances(words, first_word, own.weights, exits, first_link, last_link, jumps.bins.of)
         expected = Expected(moves, leaving, first_moves, final)
@@ -299,7 +280,6 @@ def both_ways(line, row, pieces, lists, nulls, values, work, log_likelihood, jum
         if counting:
             for s in range(S):
                 tokens.exposure[token + s] = max(leaving[s], np.float32(0.0)) * exits[s]
-            of_ends = scales[direction, 0], scales[direction, 1]
             count_ends(first_moves[:S], final, last_link, *of_ends, counts.ends[direction])
 
 

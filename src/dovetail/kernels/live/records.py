@@ -44,11 +44,19 @@ class WordWeights(NamedTuple):
     sums: np.ndarray  # float32 (words, bins)
 
 
+class WideWeights(NamedTuple):
+    """The same for those who count nothing: by bins, and by distances -reach..reach - 1."""
+
+    weights: np.ndarray  # float32 (words, bins)
+    wide: np.ndarray  # float32 (words * 2 reach,)
+    reach: int
+
+
 class Jumps(NamedTuple):
     """Jumps of both directions, p0, and below which probability a position is forgotten."""
 
-    forward: WordWeights
-    reverse: WordWeights
+    forward: WordWeights | WideWeights
+    reverse: WordWeights | WideWeights
     bins: Bins
     ends: np.ndarray  # float32 (2 directions, start and end, positions)
     null: float
@@ -140,10 +148,7 @@ class Room(NamedTuple):
 class BothWays(NamedTuple):
     """Scratch space for both directions of one piece; arrays of one type and shape are planes of one."""
 
-    chances: (
-        np.ndarray
-    )  # float32 (2 directions, 3, longest side): what `word_chances` finds: exits, first and last links
-    scales: np.ndarray  # float64 (2 directions, 2): 1 / the sums of weights of first and last links
+    chances: np.ndarray  # float32 (3, longest side): exits, first and last links
     of_tokens: np.ndarray  # float32 (6, longest side)
     places: np.ndarray  # int64 (3, longest side + 1)
     of_past: np.ndarray  # int64 (3, cells + 2)

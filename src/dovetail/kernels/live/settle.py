@@ -67,13 +67,14 @@ def settle(first, last, pieces, power, keep, live, values, work, beliefs):
         for j in range(J):
             null_forward[left + j] = max(null_forward[left + j], np.float32(0.0))
         if talking:
-            talk(line, row, left, pieces, start, column, values, live.to_forward, live.to_reverse, beliefs, room)
+            talk(line, pieces, live, values, beliefs, room)
 
 
 @leaf
-def talk(line, row, left, pieces, start, column, values, to_forward, to_reverse, beliefs, room):
-    """Messages of all words of a piece, whose first row and column are `row` of the lists and `left` of the beliefs."""
-    I, J = line[LENGTH_I], line[LENGTH_J]
+def talk(line, pieces, live, values, beliefs, room):
+    """Messages of all words of a piece."""
+    I, J, row, left = line[LENGTH_I], line[LENGTH_J], line[ROW], line[COLUMN]
+    start, column, to_forward, to_reverse = live.start, live.column, live.to_forward, live.to_reverse
     begin, order = room.begin, room.order
     low, high = start[row], start[row + I]
     by_column(row, I, J, start, column, begin, order, room.state)

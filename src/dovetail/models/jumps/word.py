@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live.chain import jump_sums
-from dovetail.kernels.live.records import Bins, WordWeights
+from dovetail.kernels.live.records import Bins, WideWeights, WordWeights
 from dovetail.models.checks import Array, checked_arrays
 from dovetail.models.lexicon.words import picked
 
@@ -22,6 +22,7 @@ POSITIONS = 16  # first and last positions told apart
 FLOOR = 1e-5
 FARTHEST = 1e4  # from one, their mean, that a saved weight may be
 FAR = 1 << 30
+REACH = 32  # sentences up to so many words find the weight of each distance where it is asked for
 
 
 def bin_limits() -> tuple[np.ndarray, np.ndarray]:
@@ -62,6 +63,13 @@ class WordJumps:
     shared: np.ndarray  # float32 (bins,): of all words together, for words never seen
     start: np.ndarray  # float64 (POSITIONS,)
     end: np.ndarray
+
+    @cached_property
+    def by_distance(self) -> WideWeights:
+        """Weights by bins, and one by one for short sentences."""
+        wide = np.empty((len(self.weights), 2 * REACH), np.float32)
+        kernels.widen(self.weights, bins_of(REACH)[:-1], wide)
+        return WideWeights(self.weights, wide.reshape(-1), REACH)
 
     @property
     def by_word(self) -> WordWeights:
