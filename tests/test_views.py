@@ -13,14 +13,18 @@ from hypothesis import strategies as st
 from dovetail import Aligner, Bitext, InputError
 from dovetail.alignments.views import LEAST, Cells, cells_of
 from dovetail.bitext.corpus import TextOptions
+from dovetail.bitext.joining import picked
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.shards import shard_of
+from dovetail.bitext.source import pair_cells
 from dovetail.bitext.views import Seen, Views, characters, cut_entries, stem
 from dovetail.cli import dovetail
+from dovetail.fitting import view_lessons
 from dovetail.kernels.links.mix import mix
 from dovetail.kernels.records import Workspace
 from dovetail.models import storage
 from dovetail.pool import Pool
+from dovetail.recipes import find_recipe
 
 PAIRS = [
     ("京都 は 寺 が 多い", "Kyoto has many temples"),
@@ -232,6 +236,8 @@ def test_other_alternatives_are_refused(asked):
 def test_a_view_may_have_a_recipe_of_its_own():
     bitext = Bitext.from_pairs(PAIRS)
     best = Aligner("best", threads=1).fit(bitext)
+    assert best._views["characters"][0].recipe.name == "joint-best"
+    best = Aligner("best", threads=1, view_recipe="joint").fit(bitext)
     other, cuts = best._views["characters"]
     assert other.recipe.name == "joint"
     expected = Aligner("default", threads=1).fit(Seen.of(bitext, cuts, str).bitext)
@@ -239,6 +245,18 @@ def test_a_view_may_have_a_recipe_of_its_own():
     assert (other.posteriors(*text) == expected.posteriors(*text)).all()
     with pytest.raises(InputError, match="nonesuch"):
         Aligner("hmm", views="words,stems", view_recipe="nonesuch")
+
+
+def test_a_view_of_a_larger_text_learns_from_a_part_that_is_drawn_evenly():
+    bitext = Bitext.from_pairs(PAIRS)
+    recipe = find_recipe("best").with_options({"views": "words,stems"})
+    cells = int(pair_cells(bitext).sum())
+    ((_, _, whole),) = view_lessons(bitext, recipe.with_options({"view_cells": cells}))
+    assert len(whole.bitext) == len(bitext)
+    ((_, cuts, half),) = view_lessons(bitext, recipe.with_options({"view_cells": cells // 2}))
+    wanted = Seen.of(picked(bitext, np.arange(len(bitext) // 2) * len(bitext) // (len(bitext) // 2)), cuts, str).bitext
+    assert half.bitext.source.ids.tolist() == wanted.source.ids.tolist()
+    assert half.bitext.target.ids.tolist() == wanted.target.ids.tolist()
 
 
 def test_a_view_is_told_what_a_dictionary_says():

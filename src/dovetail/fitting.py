@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
+from dovetail.bitext.joining import picked
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard
 from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.source import pair_cells
@@ -89,11 +91,11 @@ def view_recipe(recipe: Recipe) -> Recipe:
 def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Lesson]]:
     """The views that change a text, of alternatives the first, and what the models over them learn from.
 
-    A sample is drawn of the words, before they are cut: a view of the whole text would need the memory that it saves.
+    A sample is drawn of the words, before they are cut: a view of a whole text lies in memory, so it must not grow with it.
     """
     if recipe.options.of(Views).views == WORDS:
         return
-    drawn = lesson(bitext, view_recipe(recipe).options)
+    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
             seen = Seen.of(drawn.bitext, cuts, bitext.options.normaliser)
@@ -101,6 +103,15 @@ def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Le
                 cells = int(pair_cells(seen.bitext).sum())
                 yield name, cuts, Lesson(seen.bitext, seen.bitext, len(seen.bitext), cells, drawn.sampled)
                 break
+
+
+def _bounded(learned: Lesson, cells: int) -> Lesson:
+    """The same, or an even sample of it that has about so many cells."""
+    if learned.sampled or learned.cells <= cells:
+        return learned
+    chosen = max(1, learned.pairs * cells // learned.cells)
+    numbers = np.arange(chosen) * learned.pairs // chosen
+    return replace(learned, bitext=picked(learned.bitext, numbers))
 
 
 def in_shards(recipe: Recipe, sampled: bool, cells: int) -> bool:

@@ -210,7 +210,6 @@ _recipe(
     whole_iterations=4,
     whole_cells=0,
     views="words,characters|stems",
-    view_recipe="joint",
 )
 for _model, _words in (("ibm1", "IBM Model 1"), ("hmm", "the HMM")):
     # The HMM under constraints learns fast, and too much of it: three iterations, not five.

@@ -40,6 +40,11 @@ class Views(Options):
     views: str = option(WORDS, help="what is seen of a text, words first: words,characters, words,stems, words,lemmas")
     languages: str = option("", help="of source and target, for lemmas: en,cs")
     view_recipe: str = option("", help="recipe that the models of other views are learned by (none: the same)")
+    view_cells: int = option(
+        400_000_000,
+        at_least=1,
+        help="cells that a sample for other views never exceeds, drawn evenly from a larger text",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -98,7 +98,8 @@ def _seen(recipe: Recipe, facts: TextFacts) -> float:
     """Bytes of the models of other views, which have been learned by then."""
     settings = view_recipe(recipe).options
     drawn = settings.of(SampleOptions).drawn(facts.cells) if "largest_sample" in settings else None
-    return len(recipe.options.of(Views).alternatives) * SEEN * facts.slots_of(drawn or facts.cells)
+    seen = recipe.options.of(Views)
+    return len(seen.alternatives) * SEEN * facts.slots_of(drawn or min(facts.cells, seen.view_cells))
 
 
 def samples_first(settings: Settings, facts: TextFacts) -> bool:
