@@ -291,7 +291,7 @@ def test_many_small_texts_in_one_process_take_neither_more_memory_nor_long():
 @pytest.mark.skipif(
     not Path("/proc/self/smaps_rollup").exists(), reason="nobody can tell here what memory a process has"
 )
-@pytest.mark.parametrize("recipe", ["fast", "default", "best", "hmm"])
+@pytest.mark.parametrize("recipe", ["fast", "default", "best", "hmm", "graca2010-bijective"])
 def test_the_estimate_is_close_to_what_a_run_needs(texts, tmp_path, recipe):
     """Here of a small text.  Rss and not Pss, since other tests' processes share the libraries."""
     chance = random.Random(1)

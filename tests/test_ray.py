@@ -27,6 +27,7 @@ CASES = [
     ("hmm", {}),
     ("hmm-symmetric", {}),
     ("hmm-fertility-hard", {"samples": 2}),
+    ("graca2010-bijective", {"longest_pair": 14}),
     ("hmm-bayes", {"chains": 1, "samples": 2}),
     ("joint-best", {"sample": 4000}),
 ]

@@ -26,6 +26,7 @@ from dovetail.bitext.shards import (
     cumulative,
     lay_out_pieces,
     longest_side,
+    shard_of,
     slot_runs,
 )
 from dovetail.bitext.store import Store, release
@@ -62,6 +63,10 @@ class Corpus(Sequence[Shard]):
     def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray | None:
         """Room for a large array where the shards are; None: take it from memory."""
 
+    @abstractmethod
+    def of(self, bitext: Bitext, pool: Pool) -> Corpus:
+        """Less of the same text, for the same vocabularies, cut as this is; one that fits in a shard is in memory."""
+
 
 class OneShard(Corpus):
     """A text in memory."""
@@ -83,6 +88,9 @@ class OneShard(Corpus):
 
     def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> None:
         return None
+
+    def of(self, bitext: Bitext, pool: Pool) -> OneShard:
+        return OneShard(shard_of(bitext, pool))
 
     def __len__(self) -> int:
         return 1
@@ -138,7 +146,7 @@ class ManyShards(StoredShards, Corpus):
         piece_cell = cumulative(self.pieces.source_length.astype(np.int64) * self.pieces.target_length)
         self.total = int(piece_cell[-1])
         self._runs = shard_runs(piece_cell, shard_cells, block_cells)
-        self._pool, self._block_cells = pool, block_cells
+        self._pool, self._shard_cells, self._block_cells = pool, shard_cells, block_cells
         super().__init__(store, len(self._runs), len(bitext.target.vocabulary), longest_side(self.pieces))
 
     @cached_property
@@ -175,6 +183,11 @@ class ManyShards(StoredShards, Corpus):
 
     def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         return self.store.table(name, shape, dtype)
+
+    def of(self, bitext: Bitext, pool: Pool) -> Corpus:
+        if cells_of(bitext) <= self._shard_cells:
+            return OneShard(shard_of(bitext, pool))
+        return ManyShards(bitext, pool, self.store.within("part"), self._shard_cells, self._block_cells)
 
     def picked(self, pieces: np.ndarray, pool: Pool) -> Shard:
         return self._laid_out(pieces, pool)

@@ -48,6 +48,10 @@ class Store:
         """Zeros that are written to and read from in place, and that `release` can put aside."""
         return np.zeros(shape, dtype)
 
+    def within(self, name: str) -> Store:
+        """A store of its own beside the groups, for as long as this one."""
+        return Store()
+
 
 class Folder(Store):
     """The same, one file per group.  Files are written beside their place and renamed: a group is there whole or not."""
@@ -94,6 +98,9 @@ class Folder(Store):
             mapped = mmap.mmap(file.fileno(), 0)
         place.unlink()
         return np.frombuffer(mapped, dtype, size).reshape(shape)
+
+    def within(self, name: str) -> Folder:
+        return Folder(self.path / name)
 
     def _place(self, name: str) -> Path:
         return self.path / f"{name}.safetensors"

@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side
-from dovetail.bitext.sharding import OneShard
-from dovetail.bitext.shards import Block, Shard, shard_of
+from dovetail.bitext.shards import Block, Shard
 from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
 from dovetail.models.constrained import Constrained, ConstrainedHMM, DecodingOptions, Multipliers
 from dovetail.models.ibm1 import IBM1
@@ -92,19 +91,23 @@ class ProjectedHMM(ConstrainedHMM):
         return tilted
 
 
-@reads(*regularized.train.options, ShortOptions, takes_constraints=True)
+@reads(
+    *regularized.train.options,
+    ShortOptions,
+    takes_constraints=True,
+    many_shards=regularized.train.many_shards,
+    resumes=True,
+)
 def train(task: Task) -> Constrained:
     """Learn from short pairs; words of the others alone are as words of new text are."""
     short = without_long_pairs(task.bitext, task.settings.of(ShortOptions).longest_pair)
     if short is None:
         return regularized.train(task)
-    pool = task.engine.pool
-    shard = shard_of(short, pool)
-    model: Constrained = regularized.train(replace(task, bitext=short, corpus=OneShard(shard)))
+    model: Constrained = regularized.train(task.on(short))
     words = WordMap.between(task.bitext, *task.vocabularies)
     for numbers, ids in ((words.source, short.source.ids), (words.target, short.target.ids)):
         numbers[np.bincount(ids, minlength=len(numbers)) == 0] = -1
-    lexicon = model.lexicon.compact().transfer(task.shard.slots, words, pool)
+    lexicon = model.lexicon.compact().transfer(task.corpus.slots, words, task.engine.pool, task.room())
     return model.with_lexicon(lexicon)  # type: ignore[return-value]
 
 

@@ -43,9 +43,14 @@ class Needs(NamedTuple):
 
 # Of live cells (the presets), all at once or, with less, after a part was learned from first; and of all other models.
 ALL_AT_ONCE, PART_FIRST, DENSE = Needs(8.5, 44, 62), Needs(6, 20, 62), Needs(2.5, 12, 24)
-NEEDS = {"joint-hmm": ALL_AT_ONCE, "hmm-bayes": Needs(10, 12, 24)}
+NEEDS = {
+    "joint-hmm": ALL_AT_ONCE,
+    "hmm-bayes": Needs(10, 12, 24),
+    "graca2010": Needs(3, 12, 24),  # the text is laid out once more, without long pairs
+}
 SWEPT = Needs(6.5, 12, 24)  # of chains over shards, each block of which has a copy of the shard's counts
-NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT}
+NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT, "graca2010": Needs(5, 12, 24)}
+MORE_PER_TOKEN = {"graca2010": 8}  # of the whole text, in shards, too: of that without long pairs
 
 LOOKED_AT = 2000  # pairs whose slots are counted
 GROWTH = 0.75  # of slots with cells, an exponent: 0.72 to 0.80 on 2,000 to 40,000 pairs of en-fr and de-en
@@ -89,7 +94,8 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
         stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
     if in_shards(recipe, facts.sampled, facts.cells):
         stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS
-    learning = TOKEN * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
+    per_token = TOKEN + MORE_PER_TOKEN.get(recipe.model, 0)
+    learning = per_token * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     return int(PROGRAM + max(learning, aligning))
 

@@ -30,6 +30,10 @@ class Keeper:
         self.folder, self.given = folder, given
         self._stage = -1
 
+    def knows(self, **values: Any) -> None:
+        """These are given from now on, too, or in place of others."""
+        self.given = {**self.given, **values}
+
     def begin(self) -> dict[str, Any] | None:
         """A stage begins: what was kept of it, if anything was."""
         self._stage += 1

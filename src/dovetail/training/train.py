@@ -96,6 +96,13 @@ class Task:
         """The class of the model."""
         return models[self.model]
 
+    def on(self, bitext: Bitext) -> Task:
+        """The same task on less of its text, for the same vocabularies."""
+        corpus = self.corpus.of(bitext, self.engine.pool)
+        if self.monitor.keeper is not None:
+            self.monitor.keeper.knows(slots=corpus.slots)
+        return replace(self, bitext=bitext, corpus=corpus)
+
     def lexicon(self) -> TableLexicon:
         """The lexicon as it is before training."""
         lexicon = replace(self.start.lexicon(self.corpus.slots, self.room()), smoothing=self.settings.of(Smoothing))

@@ -185,17 +185,24 @@ class TableLexicon(Lexicon):
             return self
         return replace(self, slots=shard.slots, table=taken_on(shard, self.table, pool), pseudo_counts=None)
 
-    def transfer(self, slots: Slots, words: WordMap, pool: Pool) -> TableLexicon:
+    def transfer(self, slots: Slots, words: WordMap, pool: Pool, table: np.ndarray | None = None) -> TableLexicon:
         """This (compact) lexicon's entries for the slots of another text, with guesses for words it never saw.
 
         An unseen word goes anywhere with the same small probability, so that its neighbours decide; rather with
-        another unseen word, and best with one spelled like it.
+        another unseen word, and best with one spelled like it.  `table` as of `uniform`.
         """
-        table = np.empty((len(slots), 2), np.float32)
+        table = np.empty((len(slots), 2), np.float32) if table is None else table
         new = transfer_kernels.NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
         old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table)
         guesses = transfer_kernels.Guesses(kernels.FLOOR, UNSEEN, BOTH_UNSEEN, SAME_SPELLING)
-        pool.map(transfer_kernels.look_up, slots.runs(), new, old, guesses, table)
+
+        def rows(first: int, last: int) -> None:
+            transfer_kernels.look_up(first, last, new, old, guesses, table)
+            own = slice(slots.row_start[first], slots.row_start[last])
+            release(slots.target[own])
+            release(table[own])
+
+        pool.map(rows, slots.runs())
         nulls = Nulls(
             picked(self.nulls.forward, words.target, float(UNSEEN)),
             picked(self.nulls.reverse, words.source, float(UNSEEN)),
