@@ -38,6 +38,7 @@ RESUMED = [
     ("zhao2010-hmmf", {"samples": 1, "decoding_samples": 1, "decoding_restarts": 1, "chain_start": "hmm"}),
     ("graca2010-symmetric", {"hmm_iterations": 5, "longest_pair": 14}),
     ("ibm1-bayes", {"chains": 1, "burn_in": 13, "samples": 3, "lag": 2}),
+    ("mermer2011", {"burn_in": 5, "samples": 5, "lag": 2}),
     ("hmm-bayes", {"chains": 1, "ibm1_sweeps": 3, "hmm_sweeps": 5, "burn_in": 6, "samples": 5, "adapt_sweeps": False}),
     ("joint", {}),
     ("joint-best", SOME),
@@ -101,10 +102,11 @@ def test_a_training_that_is_stopped_again_and_again_ends_with_the_same_bytes(rec
     np.testing.assert_array_equal([value for _, value in resumed.history], [value for _, value in whole.history])
 
 
-def test_a_later_chain_goes_on(demo, tmp_path, monkeypatch):
+@pytest.mark.parametrize("recipe", ["ibm1-bayes", "mermer2011"])
+def test_a_later_chain_goes_on(recipe, demo, tmp_path, monkeypatch):
     monkeypatch.setattr(shards, "BLOCK_CELLS", 4000)
     cut_into(monkeypatch, 9000)
-    options = {"seed": 1, "threads": 2, "chains": 2, "annealing": False, "burn_in": 3, "samples": 2}
+    options = {"seed": 1, "threads": 2, "chains": 2, "annealing": False, "burn_in": 3, "samples": 2, "lag": 1}
     stages = set()
 
     def in_the_second_chain(now) -> None:
@@ -112,7 +114,7 @@ def test_a_later_chain_goes_on(demo, tmp_path, monkeypatch):
         if "samples" in stages and now.stage == "burn-in" and now.iteration == 2:
             raise Killed
 
-    whole, resumed = Aligner("ibm1-bayes", **options).fit(demo), Aligner("ibm1-bayes", **options)
+    whole, resumed = Aligner(recipe, **options).fit(demo), Aligner(recipe, **options)
     with pytest.raises(Killed):
         resumed.fit(demo, in_the_second_chain, work=tmp_path / "work")
     resumed.fit(demo, work=tmp_path / "work")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dovetail import Aligner, Bitext, Dictionary, InputError
-from dovetail.bitext.shards import shard_of
+from dovetail.bitext.shards import lay_out, shard_of
 from dovetail.cli import dovetail
 from dovetail.kernels.bidirectional.potentials import chain_potentials
 from dovetail.kernels.bidirectional.records import HMMChain
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
-from dovetail.laboratory.mermer2011 import Tally
+from dovetail.laboratory.mermer2011 import TallyingChain
 from dovetail.laboratory.quirk2013 import Unpooled
+from dovetail.laboratory.tally import Cells, Samples, keys_of
 from dovetail.laboratory.zhao2010 import CountedJumps, EmptyWordsIBM1, NoFertility, in_parts, marked_alignments, part_of
 from dovetail.models.fertile import FertilityHMM, Sampling
 from dovetail.models.fertility.factor import MOST, FertilityCounts
@@ -27,6 +28,7 @@ from dovetail.models.hmm import HMM
 from dovetail.models.jumps.distance import JumpCounts
 from dovetail.recipes import find_recipe, paper_recipes, recipes
 from dovetail.training import bayes
+from dovetail.training.bayes_chains import Chain
 from dovetail.training.monitor import Monitor
 from test_models import POOL, cells_of, entries, random_jumps, random_lexicon
 
@@ -254,18 +256,20 @@ def test_the_most_frequent_link_of_the_samples_is_taken():
     aligner = Aligner("mermer2011", seed=2, threads=1, burn_in=5, samples=7, lag=2, combine="forward").fit(text)
     shard, settings = shard_of(text, POOL), aligner.recipe.options
     ibm1 = Aligner("ibm1", threads=1).fit(text)
-    chains = bayes.begin(ibm1.model.lexicon, shard, settings, 2, POOL)
     seen: list[Counter] = [Counter() for _ in range(len(text))]
 
-    def record():
-        at = 0
-        for n in range(len(text)):
-            J = len(text.tokens(n)[1])
-            for j in range(J):
-                seen[n][j, int(chains[0].alignments[0][at + j])] += 1
-            at += J
+    class Recording(Chain):
+        def keep_sample(self):
+            super().keep_sample()
+            at = 0
+            for n in range(len(text) if self.direction == 0 else 0):
+                J = len(text.tokens(n)[1])
+                for j in range(J):
+                    seen[n][j, int(self.alignments[0][at + j])] += 1
+                at += J
 
-    bayes.run(chains, bayes.ibm1_stages(shard.total, settings), POOL, Monitor(), record)
+    chains = [Recording(**vars(chain)) for chain in bayes.begin(ibm1.model.lexicon, shard, settings, 2, POOL)]
+    bayes.run(chains, bayes.ibm1_stages(shard.total, settings), POOL, Monitor())
     for n in range(5):
         seen[n] = seen[30 + n] = seen[n] + seen[30 + n]
     for n, alignment in enumerate(aligner.align(text)):
@@ -281,17 +285,52 @@ def test_a_tally_counts_every_token_once_per_sample():
     text = Bitext.from_pairs(PAIRS[:10])
     shard = shard_of(text, POOL)
     ibm1 = Aligner("ibm1", threads=1).fit(text)
-    chains = bayes.begin(ibm1.model.lexicon, shard, find_recipe("mermer2011").options, 1, POOL)
-    tally = Tally(shard, chains)
-    for _ in range(3):
-        tally.add()
-    for chain, counts in zip(chains, tally.counts, strict=True):
-        assert counts[0].sum() == 3 * (chain.alignments[0] >= 0).sum()
-        assert set(counts[0].tolist()) <= {0, 3}
+    given = ibm1.model.lexicon, shard, find_recipe("mermer2011").options, 1, POOL
     (block,) = shard.blocks
-    for line in block.lines[:3]:
-        cells = tally.counts[0][0][line[CELL] : line[CELL] + line[LENGTH_I] * line[LENGTH_J]]
-        assert (cells.reshape(line[LENGTH_I], -1).sum(axis=0) <= 3).all()
+    for chain in map(TallyingChain.of, bayes.begin(*given)):
+        (alignment,) = chain.alignments
+        for _ in range(3):
+            chain.keep_sample()
+        ((cells, times),) = chain.tally
+        assert (np.diff(cells) > 0).all()
+        assert set(times.tolist()) == {3}
+        linked, at = [], 0
+        for line in block.lines:
+            I, J = line[LENGTH_I], line[LENGTH_J]
+            own = alignment[at : at + (J, I)[chain.direction]].tolist()
+            pairs = [(a, k) if chain.direction == 0 else (k, a) for k, a in enumerate(own) if a >= 0]
+            linked += [line[CELL] + i * J + j for i, j in pairs]
+            at += len(own)
+        assert sorted(linked) == cells.tolist()
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 1000), st.sampled_from([1, 40, 1000]))
+def test_samples_of_the_same_words_are_added_up_wherever_they_stand(seed, block_cells):
+    """Of a tally of anything, in blocks of any size."""
+    text = Bitext.from_pairs([*PAIRS[:12], *PAIRS[3:7], *PAIRS[:5]])
+    source, target = text.source, text.target
+    sizes = len(source.vocabulary), len(target.vocabulary)
+    shard = lay_out(source.ids, source.offsets, target.ids, target.offsets, *sizes, POOL, block_cells)
+    rng, tallied, pieces, seen = np.random.default_rng(seed), [], Counter(), defaultdict(Counter)
+    for block in shard:
+        times = rng.integers(0, 3, (2, block.cells), np.int32)
+        cells = [np.flatnonzero(own).astype(np.int32) for own in times]
+        tallied.append((block, tuple(Cells(cell, own[cell]) for cell, own in zip(cells, times, strict=True))))
+        for line, key in zip(block.lines, keys_of(block, None), strict=True):
+            own = slice(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J])
+            pieces[key] += 1
+            for d in range(2):
+                seen[key, d].update(dict(enumerate(times[d, own].tolist())))
+    samples = Samples.of(lambda: iter(tallied), 4)
+    assert samples.keys.tolist() == sorted(pieces)
+    for n, key in enumerate(samples.keys.tolist()):
+        found = samples.frequencies(key, 1, len(seen[key, 0]))
+        for d, (begin, cell) in enumerate(zip(samples.begin, samples.cell, strict=True)):
+            wanted = [seen[key, d][k] for k in range(len(seen[key, d]))]
+            assert cell[begin[n] : begin[n + 1]].tolist() == np.flatnonzero(wanted).tolist()
+            assert found[d][0] == pytest.approx(np.array(wanted) / (4 * pieces[key]))
+    assert samples.frequencies(0, 1, 1) is None
 
 
 # Quirk (2013)

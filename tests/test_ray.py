@@ -29,6 +29,7 @@ CASES = [
     ("hmm-fertility-hard", {"samples": 2}),
     ("graca2010-bijective", {"longest_pair": 14}),
     ("hmm-bayes", {"chains": 1, "samples": 2}),
+    ("mermer2011", {"burn_in": 3, "samples": 3, "lag": 2}),
     ("joint-best", {"sample": 4000}),
 ]
 

@@ -49,6 +49,8 @@ MANY = [
 BAYES = [  # each block is a strand: as in one shard, if there is one block
     ("hmm-bayes", {"chains": 1, "ibm1_sweeps": 2, "hmm_sweeps": 2, "burn_in": 2, "samples": 3, "lag": 2}),
     ("ibm1-bayes", {"chains": 2, "burn_in": 4, "samples": 3, "annealing": False}),
+    ("mermer2011", {"chains": 1, "burn_in": 4, "samples": 4, "lag": 2}),
+    ("mermer2011", {"chains": 2, "burn_in": 2, "samples": 3, "lag": 1}),
 ]
 ALL = [find_recipe(name) for name in (*recipes, *PAPERS)]
 

@@ -7,141 +7,24 @@ trained on was in a sample; other text has no samples, and is aligned by the mea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from hashlib import blake2b
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dovetail.bitext.shards import Block, Shard
-from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET, Workspace
+from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
+from dovetail.laboratory.tally import Cells, Samples, Tallied, keys_of
+from dovetail.models import tree
 from dovetail.models.bayes import BayesIBM1
-from dovetail.models.hmm import DIRECTIONS
 from dovetail.models.lexicon.dirichlet import DirichletLexicon, DirichletOptions
+from dovetail.models.model import Worked
+from dovetail.models.sampled_statistics import ShardAlignments
 from dovetail.pool import Pool
 from dovetail.training import bayes
 from dovetail.training.bayes_chains import Chain
+from dovetail.training.bayes_shards import LinkStatistics, Sweep, train_over_shards
 from dovetail.training.train import Task, reads
-
-
-@dataclass(frozen=True)
-class Samples:
-    """How often each link was in a sample, pair by pair: pairs of the same words are one, whose samples are added up.
-
-    `keys` of pairs rise; entries of pair n are begin[d][n]:begin[d][n + 1] of `cell` (i J + j) and `count` of direction d.
-    """
-
-    keys: np.ndarray  # uint64 (pairs,)
-    samples: np.ndarray  # int64 (pairs,)
-    begin: tuple[np.ndarray, np.ndarray]  # int64 (pairs + 1,)
-    cell: tuple[np.ndarray, np.ndarray]  # int32
-    count: tuple[np.ndarray, np.ndarray]  # int32
-
-    @cached_property
-    def _place(self) -> dict[int, int]:
-        return {key: n for n, key in enumerate(self.keys.tolist())}
-
-    def frequencies(self, key: int, I: int, J: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Both directions' shares of samples (I, J), or None of a pair that was not sampled."""
-        n = self._place.get(key)
-        if n is None:
-            return None
-        tables = []
-        for begin, cell, count in zip(self.begin, self.cell, self.count, strict=True):
-            table, own = np.zeros(I * J, np.float32), slice(begin[n], begin[n + 1])
-            table[cell[own]] = count[own] / self.samples[n]
-            tables.append(table.reshape(I, J))
-        return tables[0], tables[1]
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        arrays = {"samples.keys": self.keys, "samples.number": self.samples}
-        for d, name in enumerate(DIRECTIONS):
-            parts = {"begin": self.begin[d], "cell": self.cell[d], "count": self.count[d]}
-            arrays |= {f"samples.{name}.{part}": values for part, values in parts.items()}
-        return arrays
-
-    @classmethod
-    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> Samples:
-        parts = ((arrays[f"samples.{name}.{part}"] for name in DIRECTIONS) for part in ("begin", "cell", "count"))
-        return cls(arrays["samples.keys"], arrays["samples.number"], *((one, other) for one, other in parts))
-
-
-class Tally:
-    """Counts every cell's samples while chains run."""
-
-    def __init__(self, shard: Shard, chains: Sequence[Chain]) -> None:
-        self.shard, self.chains, self.number = shard, chains, 0
-        self.counts = [[np.zeros(block.cells, np.int32) for block in shard] for _ in chains]
-        self._places = [[_places(block, chain.direction) for block in shard] for chain in chains]
-
-    def add(self) -> None:
-        """The alignments as they are now."""
-        self.number += 1
-        for chain, counts, places in zip(self.chains, self.counts, self._places, strict=True):
-            for alignment, count, (first, step) in zip(chain.alignments, counts, places, strict=True):
-                linked = alignment >= 0
-                count[first[linked] + step[linked] * alignment[linked]] += (
-                    1  # a token has one link: no cell comes twice
-                )
-
-    def samples(self) -> Samples:
-        """What was counted, the chains of a direction together."""
-        chains = len(self.chains) // 2
-        times: dict[int, int] = {}
-        tables: tuple[dict[int, np.ndarray], dict[int, np.ndarray]] = ({}, {})
-        for b, block in enumerate(self.shard):
-            both = [
-                np.sum(
-                    [c[b] for chain, c in zip(self.chains, self.counts, strict=True) if chain.direction == d], axis=0
-                )
-                for d in range(2)
-            ]
-            for line, key in zip(block.lines, _keys(block, None), strict=True):
-                own = slice(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J])
-                times[key] = times.get(key, 0) + self.number * chains
-                for table, counts in zip(tables, both, strict=True):
-                    table[key] = table.get(key, 0) + counts[own]
-        keys = sorted(times)
-        cells = [[np.flatnonzero(table[key]).astype(np.int32) for key in keys] for table in tables]
-        counted = [
-            [table[key][cell].astype(np.int32) for key, cell in zip(keys, own_cells, strict=True)]
-            for table, own_cells in zip(tables, cells, strict=True)
-        ]
-        begin = [np.cumsum([0, *(len(one) for one in side)], dtype=np.int64) for side in cells]
-        none = np.zeros(0, np.int32)
-        return Samples(
-            np.array(keys, np.uint64),
-            np.array([times[key] for key in keys], np.int64),
-            (begin[0], begin[1]),
-            (np.concatenate([none, *cells[0]]), np.concatenate([none, *cells[1]])),
-            (np.concatenate([none, *counted[0]]), np.concatenate([none, *counted[1]])),
-        )
-
-
-def _places(block: Block, direction: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of each generated token the cell of its first possible partner, and how far it is to the next partner's."""
-    first, step = [], []
-    for line in block.lines:
-        I, J = line[LENGTH_I], line[LENGTH_J]
-        tokens = np.arange(J) if direction == 0 else J * np.arange(I)
-        first.append(line[CELL] + tokens)
-        step.append(np.full(len(tokens), J if direction == 0 else 1))
-    none = np.zeros(0, np.int64)
-    return np.concatenate([none, *first]), np.concatenate([none, *step])
-
-
-def _keys(block: Block, words: tuple[np.ndarray, np.ndarray] | None) -> Iterator[int]:
-    """A number for each piece that tells its words; `words` are their numbers in the text that was trained on."""
-    for line in block.lines:
-        ids = [
-            block.pieces.source_ids[line[SOURCE] : line[SOURCE] + line[LENGTH_I]],
-            block.pieces.target_ids[line[TARGET] : line[TARGET] + line[LENGTH_J]],
-        ]
-        if words is not None:
-            ids = [numbers[own] for numbers, own in zip(words, ids, strict=True)]
-        told = np.concatenate([[line[LENGTH_I]], *ids]).astype("<i8").tobytes()
-        yield int.from_bytes(blake2b(told, digest_size=8).digest(), "little")
 
 
 @dataclass
@@ -156,7 +39,7 @@ class SampledIBM1(BayesIBM1):
         scores = super().posteriors(block, work, pool)
         words = self.lexicon.words
         numbers = None if words is None else (words.source, words.target)
-        for line, key in zip(block.lines, _keys(block, numbers), strict=True):
+        for line, key in zip(block.lines, keys_of(block, numbers), strict=True):
             I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
             found = self.samples_seen.frequencies(key, I, J) if self.samples_seen is not None else None
             if found is not None:
@@ -179,12 +62,91 @@ class SampledIBM1(BayesIBM1):
         return cls(lexicon, samples_seen=Samples.from_arrays(arrays))
 
 
-@reads(*bayes.train.options)
+@dataclass
+class TallyingChain(Chain):
+    """A chain in memory that counts how often each cell was a link in its samples."""
+
+    tally: list[Cells] = field(default_factory=list)  # of each block
+
+    @classmethod
+    def of(cls, chain: Chain) -> TallyingChain:
+        return cls(**vars(chain), tally=[Cells.none()] * len(chain.alignments))
+
+    def keep_sample(self) -> None:
+        super().keep_sample()
+        for number, block in enumerate(self.text.shard):  # one by one: a tally takes more memory than a chain
+            links = Cells.linked(block, self.direction, self.alignments[number])
+            self.tally[number] = self.tally[number].plus(links, block)
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "tally": self.tally}
+
+    def go_on(self, state: dict[str, Any]) -> None:
+        super().go_on(state)
+        self.tally = state["tally"]
+
+
+@dataclass
+class TallyingSweep(Sweep):
+    """The same over shards, whose tallies of all chains so far wait in the store."""
+
+    def expect(
+        self, shard: Shard, memory: ShardAlignments, pool: Pool, worked: Worked
+    ) -> tuple[LinkStatistics, ShardAlignments]:
+        statistics, links = super().expect(shard, memory, pool, worked)
+        if self.is_sample:
+            _add_sample(shard, links, self.samples.number, pool)
+        return statistics, links
+
+
+def _add_sample(shard: Shard, links: ShardAlignments, before: int, pool: Pool) -> None:
+    """Put the tally of one sample more than `before`.  That of one less stays for a sweep that begins again."""
+    assert shard.place is not None
+    number, store = shard.place.number, shard.place.store
+    known = tree.taken(store.get(_tally(number, before)), {}) if before else [(Cells.none(),) * 2] * len(shard.blocks)
+
+    def plus(b: int) -> tuple[Cells, ...]:
+        block, both = shard.blocks[b], zip(known[b], links.blocks[b], strict=True)
+        return tuple(own.plus(Cells.linked(block, d, alignment), block) for d, (own, alignment) in enumerate(both))
+
+    store.remove(_tally(number, before - 1))
+    store.put(_tally(number, before + 1), tree.kept(pool.map(plus, [(b,) for b in range(len(shard.blocks))]), {}))
+
+
+def _tally(shard: int, samples: int) -> str:
+    """The group in a store that has a shard's tally of so many samples."""
+    return f"tally-{shard:05d}-{samples}"
+
+
+@reads(*bayes.train.options, many_shards=bayes.train.many_shards, resumes=True)
 def train(task: Task) -> SampledIBM1:
     """Table 1: from IBM Model 1's best alignments or naive ones, burn-in, then samples with a lag."""
-    pool, settings = task.engine.pool, task.settings
-    seen = task.start.warm(task.corpus.slots).counts_to_start if task.start.warm is not None else None
-    chains = bayes.begin(task.ibm1().lexicon, task.shard, settings, task.seed, pool, seen)
-    tally = Tally(task.shard, chains)
-    bayes.run(chains, bayes.ibm1_stages(task.shard.total, settings), pool, task.monitor, tally.add)
-    return SampledIBM1(bayes.mean_lexicon(chains, settings.of(DirichletOptions).discount), samples_seen=tally.samples())
+    pool, settings, corpus = task.engine.pool, task.settings, task.corpus
+    seen = task.start.warm(corpus.slots).counts_to_start if task.start.warm is not None else None
+    lexicon, stages = task.ibm1().lexicon, bayes.ibm1_stages(corpus.total, settings)
+    samples = sum(stage.sweeps // stage.lag for stage in stages if stage.lag)
+    if corpus.only is None:
+        number = bayes.number_of_chains(corpus.total, settings.of(bayes.ChainOptions))
+        mean = train_over_shards(task, lexicon, stages, number, seen, TallyingSweep).lexicon
+        samples *= number
+        return SampledIBM1(mean, samples_seen=Samples.of(lambda: _in_shards(corpus, samples), samples))
+    chains = [TallyingChain.of(chain) for chain in bayes.begin(lexicon, corpus.only, settings, task.seed, pool, seen)]
+    bayes.run(chains, stages, pool, task.monitor)
+    mean = bayes.mean_lexicon(chains, settings.of(DirichletOptions).discount)
+    return SampledIBM1(mean, samples_seen=Samples.of(lambda: _in_memory(chains), samples * len(chains) // 2))
+
+
+def _in_memory(chains: Sequence[TallyingChain]) -> Iterator[Tallied]:
+    """The tallies of a text in memory, the chains of a direction together."""
+    for number, block in enumerate(chains[0].text.shard):
+        both = [Cells.none(), Cells.none()]
+        for chain in chains:
+            both[chain.direction] = both[chain.direction].plus(chain.tally[number], block)
+        yield block, (both[0], both[1])
+
+
+def _in_shards(corpus: Sequence[Shard], samples: int) -> Iterator[Tallied]:
+    """Those of all shards of a text."""
+    for number, shard in enumerate(corpus):
+        assert shard.place is not None
+        yield from zip(shard.blocks, tree.taken(shard.place.store.get(_tally(number, samples)), {}), strict=True)

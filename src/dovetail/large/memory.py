@@ -47,10 +47,12 @@ NEEDS = {
     "joint-hmm": ALL_AT_ONCE,
     "hmm-bayes": Needs(10, 12, 24),
     "graca2010": Needs(3, 12, 24),  # the text is laid out once more, without long pairs
+    "mermer2011": Needs(13, 20, 24),
 }
 SWEPT = Needs(6.5, 12, 24)  # of chains over shards, each block of which has a copy of the shard's counts
-NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT, "graca2010": Needs(5, 12, 24)}
-MORE_PER_TOKEN = {"graca2010": 8}  # of the whole text, in shards, too: of that without long pairs
+NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT, "mermer2011": SWEPT, "graca2010": Needs(5, 12, 24)}
+# Of the whole text, in shards, too: of that without long pairs; of links that were in samples, which the model remembers.
+MORE_PER_TOKEN = {"graca2010": 8, "mermer2011": 48}
 
 LOOKED_AT = 2000  # pairs whose slots are counted
 GROWTH = 0.75  # of slots with cells, an exponent: 0.72 to 0.80 on 2,000 to 40,000 pairs of en-fr and de-en

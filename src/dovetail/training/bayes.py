@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
@@ -141,9 +141,8 @@ def run(
     stages: Sequence[Stage],
     pool: Pool,
     monitor: Monitor,
-    sampled: Callable[[], None] = lambda: None,
 ) -> None:
-    """All stages of all chains, side by side; `sampled` is called after each sample.  A killed run goes on after a sweep."""
+    """All stages of all chains, side by side.  A killed run goes on after a sweep."""
     stages = [stage for stage in stages if stage.sweeps]
     pieces = len(chains[0].text.shard.pieces) if chains else 0
     history: list[list[np.ndarray]] = []  # objectives of the stages that have begun, sweep by sweep
@@ -168,8 +167,7 @@ def run(
         for turn in range(len(history[number]), stage.sweeps):
             sweep(chains, stage, pool)
             if stage.lag > 0 and (turn + 1) % stage.lag == 0:
-                pool.map(Chain.keep_sample, [(chain,) for chain in chains])
-                sampled()
+                pool.map(lambda chain: chain.keep_sample(), [(chain,) for chain in chains])
             monitor.worked(pieces)
             history[number].append(_objective(chains, pool))
             monitor.iterated(history[number][-1])

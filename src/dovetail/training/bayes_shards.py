@@ -186,6 +186,11 @@ class Sweep(Learner):
     def name(self) -> str:  # type: ignore[override]
         return self.stage.name
 
+    @property
+    def is_sample(self) -> bool:
+        """Whether the next sweep is a sample."""
+        return self.stage.lag > 0 and (self.turn + 1) % self.stage.lag == 0
+
     def sent(self) -> Sweep:
         lexicon = replace(self.lexicon, slots=self.lexicon.slots.none())
         return replace(
@@ -234,10 +239,9 @@ class Sweep(Learner):
 
     def reestimate(self, statistics: LinkStatistics, pool: Pool) -> Sweep:
         """The counts are those of the links there are now; every `lag`-th sweep of the stage is a sample."""
-        swept, turn = self.counted(statistics, pool), self.turn + 1
-        sampled = self.stage.lag > 0 and turn % self.stage.lag == 0
-        samples = self.samples.plus(swept) if sampled else self.samples
-        return replace(swept, samples=samples, turn=turn, sweeps=self.sweeps + 1)
+        swept = self.counted(statistics, pool)
+        samples = self.samples.plus(swept) if self.is_sample else self.samples
+        return replace(swept, samples=samples, turn=self.turn + 1, sweeps=self.sweeps + 1)
 
     def counted(self, statistics: LinkStatistics, pool: Pool) -> Sweep:
         """With these links, and those that were seen, for counts: in place, since the table of a large text is large."""
@@ -288,15 +292,23 @@ class Sweep(Learner):
 
 
 def train_over_shards(
-    task: Task, start: TableLexicon, stages: Sequence[Stage], chains: int, seen: SeenCounts | None
+    task: Task,
+    start: TableLexicon,
+    stages: Sequence[Stage],
+    chains: int,
+    seen: SeenCounts | None,
+    kind: type[Sweep] = Sweep,
 ) -> BayesIBM1 | BayesHMM:
-    """From IBM Model 1's lexicon to the Bayesian model.  Block moves, of words that are in many shards, are left out."""
+    """From IBM Model 1's lexicon to the Bayesian model.  Block moves, of words that are in many shards, are left out.
+
+    `kind` is what goes over the shards, for one that does more there than sweep.
+    """
     corpus, slots, settings = task.corpus, task.corpus.slots, task.settings
     own = settings.of(BayesHMMOptions) if task.kind.moving else BayesHMMOptions()
     columns = own.largest_fertility + 1
     even = np.full(columns, own.fertility_strength / columns)
     nothing = LinkStatistics.zeros(slots.rows(0, 0), columns)
-    chain = Sweep(
+    chain = kind(
         no_counts(slots, corpus.table("links", (len(slots), 2), np.float32), settings.of(DirichletOptions)),
         nothing.tokens,
         nothing.jumps,
