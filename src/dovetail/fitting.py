@@ -98,11 +98,18 @@ def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Le
     drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
-            seen = Seen.of(drawn.bitext, cuts, bitext.options.normaliser)
-            if seen.changed >= SELDOM:
-                cells = int(pair_cells(seen.bitext).sum())
-                yield name, cuts, Lesson(seen.bitext, seen.bitext, len(seen.bitext), cells, drawn.sampled)
+            learned = _view_lesson(drawn, cuts)
+            if learned is not None:
+                yield name, cuts, learned
                 break
+
+
+def _view_lesson(drawn: Lesson, cuts: Cuts) -> Lesson | None:
+    """What is learned from of a view, without what else is known of its tokens; None if it changes hardly any word."""
+    seen = Seen.of(drawn.bitext, cuts, drawn.bitext.options.normaliser)
+    if seen.changed < SELDOM:
+        return None
+    return Lesson(seen.bitext, seen.bitext, len(seen.bitext), int(pair_cells(seen.bitext).sum()), drawn.sampled)
 
 
 def _bounded(learned: Lesson, cells: int) -> Lesson:

@@ -74,7 +74,9 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, share, work, log_li
         line = lines[piece]
         I, J = line[LENGTH_I], line[LENGTH_J]
         if piece + 1 < last:
-            fetch_words(lines[piece + 1], pieces, jumps, fertility)
+            coming = lines[piece + 1]
+            fetch_words(pieces.source_ids, coming[SOURCE], coming[LENGTH_I], jumps.forward, fertility[0])
+            fetch_words(pieces.target_ids, coming[TARGET], coming[LENGTH_J], jumps.reverse, fertility[1])
         lay_out(line, pieces, nulls, jumps, work, chains, ends)
         both_chains(I, J, chains, jumps, ends[0], ends[2], log_likelihood[piece])
         keep(I, J, chains, share, planes, alive)
@@ -90,23 +92,18 @@ def posteriors(first, last, pieces, nulls, jumps, fertility, share, work, log_li
 
 
 @leaf
-def fetch_words(line, pieces, jumps, fertility):
-    """Have jumps and fertilities of a piece's words brought into the cache while another piece is worked on."""
-    for side in range(2):
-        if side == 0:
-            ids, at, n, own = pieces.source_ids, line[SOURCE], line[LENGTH_I], jumps.forward
-        else:
-            ids, at, n, own = pieces.target_ids, line[TARGET], line[LENGTH_J], jumps.reverse
-        wide, reach, counts = own.wide, own.reach, fertility[side].shape[1]
-        n = min(n, reach)
-        for k in range(n):
-            word = np.int64(ids[at + k])
-            place = (2 * word + 1) * reach - k
-            fetch(wide, np.uint64(place))
-            fetch(wide, np.uint64(place + LINE))
-            fetch(wide, np.uint64(place + n))
-            if len(fertility[side]) > 0:
-                fetch(fertility[side], np.uint64(word * counts))
+def fetch_words(ids, first, n, jumps, fertility):
+    """Have jumps and fertilities of some words brought into the cache while another piece is worked on."""
+    wide, reach, counts = jumps.wide, jumps.reach, fertility.shape[1]
+    n = min(n, reach)
+    for k in range(n):
+        word = np.int64(ids[first + k])
+        place = (2 * word + 1) * reach - k
+        fetch(wide, np.uint64(place))
+        fetch(wide, np.uint64(place + LINE))
+        fetch(wide, np.uint64(place + n))
+        if len(fertility) > 0:
+            fetch(fertility, np.uint64(word * counts))
 
 
 @leaf
