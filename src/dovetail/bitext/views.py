@@ -41,7 +41,7 @@ class Views(Options):
     languages: str = option("", help="of source and target, for lemmas: en,cs")
     view_recipe: str = option("", help="recipe that the models of other views are learned by (none: the same)")
     view_cells: int = option(
-        400_000_000,
+        700_000_000,
         at_least=1,
         help="cells that a sample for other views never exceeds, drawn evenly from a larger text",
     )

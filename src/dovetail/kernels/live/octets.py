@@ -99,6 +99,8 @@ def lay_out_jumps(words, first_word, S, weights, bins, p1, chain):
             sums = plus(sums, load(table, np.uint64(place + k)))
         sums = plus(sums, chosen(load(table, np.uint64(place + width - OCTET)), own_bits(S)))
         chain.exits[s] = p1 / last_of(running(sums))
+    # Whoever jumps to nobody's state finds the place behind a row: a number, whatever it is, for it counts nothing.
+    chain.table[S * width] = np.float32(0.0)
     chain.place[width] = chain.place[0]
     chain.exits[width] = np.float32(0.0)
 

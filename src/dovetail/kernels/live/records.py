@@ -48,7 +48,7 @@ class WideWeights(NamedTuple):
     """The same for those who count nothing: by bins, and by distances -reach..reach - 1."""
 
     weights: np.ndarray  # float32 (words, bins)
-    wide: np.ndarray  # float32 (words * 2 reach,)
+    wide: np.ndarray  # float32 (words * 2 reach + 1,): rows, and a place behind them
     reach: int
 
 

@@ -67,9 +67,10 @@ class WordJumps:
     @cached_property
     def by_distance(self) -> WideWeights:
         """Weights by bins, and one by one for short sentences."""
-        wide = np.empty((len(self.weights), 2 * REACH), np.float32)
-        kernels.widen(self.weights, bins_of(REACH)[:-1], wide)
-        return WideWeights(self.weights, wide.reshape(-1), REACH)
+        wide = np.empty(len(self.weights) * 2 * REACH + 1, np.float32)  # and a place behind the last row
+        wide[-1] = 0.0
+        kernels.widen(self.weights, bins_of(REACH)[:-1], wide[:-1].reshape(-1, 2 * REACH))
+        return WideWeights(self.weights, wide, REACH)
 
     @property
     def by_word(self) -> WordWeights:
