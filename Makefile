@@ -38,7 +38,7 @@ papers: $(VENV)/ready-test
 translation: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks.translation --out build/translation $(TRANSLATION)
 
-# The headline figures of README.md and RESULTS.md and results/peers.md; about an hour, and goes on as `papers` does, whose cells it reads.
+# The headline figures of README.md and RESULTS.md and results/peers.md; about an hour, and goes on as `papers` does.
 tables: $(VENV)/ready-test
 	$(BIN)/python -m benchmarks.tables --work build/tables
 

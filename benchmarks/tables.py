@@ -3,9 +3,8 @@
     python -m benchmarks.tables --work build/tables
 
 `make tables`.  Runs peers.py on the sets below, two runs at a time, each with one thread; one that is finished, of this
-commit, is not run again.  What benchmarks.papers found is taken from `--papers`, where it was written.  Tables go between
-the marks `<!-- NAME -->` and `<!-- end -->` of the pages, plots into the folder of images; words around them are written by
-hand.
+commit, is not run again.  Tables go between the marks `<!-- NAME -->` and `<!-- end -->` of the pages, plots into the folder
+of images; words around them are written by hand.
 """
 
 from __future__ import annotations
@@ -21,12 +20,9 @@ from typing import Any, NamedTuple
 
 from commits import working_tree
 from dovetail.errors import InputError
-from headlines import headlines
+from headlines import SYSTEMS, headlines
 from measure import exit_when_terminated
 from overview import draw_all, merged, table
-from papers import claims
-from papers.shown import rows_of
-from papers.store import Store
 from report import machine_line
 from side_by_side import side_by_side
 
@@ -34,9 +30,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 HEADLINE = "benchmarks/results/headline.json"
 END = "<!-- end -->"
-SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md) and of
-[`benchmarks.papers`](docs/papers.md) ({}). Peers by the best of their outputs, the papers' systems by the better direction
-or their own combination, both chosen on the test set."""
+SOURCES = """`make tables`, from runs of [`peers.py`](benchmarks/RESULTS.md). Peers and the
+[papers' systems](docs/papers.md) by the best of their outputs, chosen on the test set; `default` by its own."""
 PUBLISHED = """`eflomal-stem` is eflomal at its strongest: words cut to 5 letters. Published for the whole of the Hansards
 are an AER of 5.9 for GIZA++'s Model 4 and of 8.1 for eflomal."""
 FRENCH, GERMAN, CZECH, JAPANESE = "en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt"
@@ -59,10 +54,12 @@ class Plan(NamedTuple):
     peers: tuple[str, ...]
     recipes: tuple[str, ...]
     judge: str
+    only_own: bool = True  # or Dovetail's other combinations, too
 
     def words(self, sets: Sequence[str]) -> list[str]:
         each = [word for one in sets for word in ("--set", one)]
-        asked = ["--threads", "1", "--only-own", "--judge", self.judge, *each, "--peers", *self.peers]
+        only = ["--only-own"] if self.only_own else []
+        asked = ["--threads", "1", *only, "--judge", self.judge, *each, "--peers", *self.peers]
         return [*asked, "--recipes", *self.recipes]
 
 
@@ -72,6 +69,9 @@ PLANS = {
         ("eflomal", "sil-thot-fast-align"),
         PRESETS,
         "default",
+    ),
+    "papers": Plan(
+        tuple(f"{name}:1000" for name in (FRENCH, GERMAN, CZECH, JAPANESE)), (), SYSTEMS, SYSTEMS[0], only_own=False
     ),
     "presets": Plan(
         (f"{FRENCH}:1000", f"{FRENCH}:10000", JAPANESE, f"{GERMAN}:20000", CZECH, f"{FRENCH}:100000"),
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = side_by_side(run, missing, options.at_once)
         if status:
             return status
-    fill_pages(options.work, options.papers, ROOT)
+    fill_pages(options.work, ROOT)
     return 0
 
 
@@ -129,11 +129,10 @@ def _report(work: Path, name: str, number: int) -> dict[str, Any]:
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
-def fill_pages(work: Path, papers: Path, root: Path) -> None:
-    """Everything that is made of the runs in `work` and of the papers' cells."""
+def fill_pages(work: Path, root: Path) -> None:
+    """Everything that is made of the runs in `work`."""
     runs = {name: [_report(work, name, n) for n in range(len(plan.sets))] for name, plan in PLANS.items()}
     tasks = {name: [task for one in reports for task in one["tasks"]] for name, reports in runs.items()}
-    store = Store.open(papers / "cells.jsonl")
     first = {**runs["headline"][0], "tasks": tasks["headline"]}
     (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
     commits = ", ".join(sorted({one["commit"] for reports in runs.values() for one in reports}))
@@ -141,16 +140,14 @@ def fill_pages(work: Path, papers: Path, root: Path) -> None:
         aligner["version"] for own in tasks.values() for task in own for aligner in task["aligners"]
     )
     about = f"Commit {commits}; {machine_line(first['machine'])}; {'; '.join(versions)}. One round, two runs at a time."
-    made = f"Made at commit {commits} by {SOURCES.format(claims.made_at(store))}"
-    put(root / "README.md", {"headlines": f"{headlines(first, store)}\n\n{made}"})
+    made = f"Made at commit {commits} by {SOURCES}"
+    put(root / "README.md", {"headlines": f"{headlines(tasks['headline'], tasks['papers'])}\n\n{made}"})
     large = merged(tasks["presets"] + tasks["whole"])
-    found = [f"### {table.title}\n\n{rows_of(table)}" for table in claims.tables(store)]
     put(
         root / "benchmarks" / "RESULTS.md",
         {
             "small": "\n\n".join([about, commands("headline"), tables(tasks["headline"], PLANS["headline"].peers)]),
             "large": "\n\n".join([about, commands("presets", "whole"), tables(large, PLANS["presets"].peers)]),
-            "papers": "\n\n".join([claims.about(store), *found]),
         },
     )
     every = merged([task for name in DETAILS for task in tasks[name]])
@@ -212,9 +209,6 @@ def put(page: Path, parts: Mapping[str, str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__, allow_abbrev=False)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="what the runs write")
-    parser.add_argument(
-        "--papers", type=Path, default=HERE / "results" / "papers", metavar="DIR", help="what benchmarks.papers wrote"
-    )
     parser.add_argument("--at-once", type=int, default=2, metavar="N", help="runs side by side")
     return parser
 

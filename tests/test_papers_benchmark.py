@@ -21,6 +21,7 @@ import bayes
 import headlines
 from dovetail.decoding import bidirectional_problem
 from dovetail.errors import InputError
+from dovetail.recipes import paper_recipes
 from papers import chang, claims, graca, mermer, quirk, zhao
 from papers.__main__ import PAPERS, main, missing
 from papers.shown import Figure, Section, Table, drawn, markdown, page
@@ -211,18 +212,22 @@ def test_what_is_missing_is_said(tmp_path):
     assert said[mermer.PAPER].startswith("EM-80, GS-N (1 of 3 seeds), ")
 
 
-def test_headlines_name_the_best_of_the_papers_systems(tmp_path):
-    store = Store(tmp_path / "cells.jsonl")
-    store.add(Cell(zhao.PAPER, "HMMF-30", "a-b-c", 10, 1, {"forward AER": 9.0, "reverse AER": 8.0}, "sig", "abc", 0.1))
-    store.add(Cell(mermer.PAPER, "GS-80", "a-b-c", 10, 1, {"forward AER": 20.0, "reverse AER": 8.5}, "sig", "abc", 0.1))
-    aligners = [
-        {"name": name, "median": {"cpu": cpu}, "best": "own", "outputs": {"own": {"aer": [aer]}}}
-        for name, cpu, aer in (("dovetail default", 1.0, 0.05), ("eflomal", 9.0, 0.1))
-    ]
-    text = headlines.headlines({"tasks": [{"name": "a-b-c", "train_pairs": 10, "aligners": aligners}]}, store)
-    assert text.splitlines()[-1] == "| a-b-c, 10 pairs | 5.0 (1.0) | 10.0 (9.0) | – | 8.0 (`zhao2010-hmmf`) |"
-    for _, paper, job, _ in headlines.SYSTEMS:
-        assert (paper, job) in {(one.paper, one.name) for module in PAPERS.values() for one in module.JOBS}
+def test_headlines_name_the_best_of_the_papers_systems():
+    def measured(name, cpu, **outputs):
+        errors = {output: {"aer": [aer]} for output, aer in outputs.items()}
+        return {"name": name, "median": {"cpu": cpu}, "best": "own", "outputs": errors}
+
+    def task(*aligners):
+        return [{"name": "a-b-c", "train_pairs": 10, "aligners": aligners}]
+
+    peers = task(measured("dovetail default", 1.0, own=0.05), measured("eflomal", 9.0, own=0.1))
+    systems = task(
+        measured("dovetail zhao2010-hmmf", 3.0, own=0.1, reverse=0.08), measured("dovetail mermer2011", 2.0, own=0.085)
+    )
+    line = "| a-b-c, 10 pairs | 5.0 (1.0) | 10.0 (9.0) | – | {} |"
+    assert headlines.headlines(peers, systems).splitlines()[-1] == line.format("8.0 (3.0, `zhao2010-hmmf`)")
+    assert headlines.headlines(peers, []).splitlines()[-1] == line.format("–")
+    assert set(headlines.SYSTEMS) < set(paper_recipes)
 
 
 def test_names_between_backquotes_are_code_and_lines_beyond_ten_are_dashed():
