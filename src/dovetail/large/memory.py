@@ -29,7 +29,7 @@ PROGRAM = 140 * MB  # Python, numpy, numba and compiled kernels
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
-SEEN = 20  # for each slot of the model of another view, which stays while words are learned
+SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
 
 

@@ -107,7 +107,10 @@ def lay_out_jumps(words, first_word, S, weights, bins, p1, chain):
 
 @leaf
 def forward(t, S, chain, table, ends, first, p0, negligible, mass, top):
-    """One word's step; `mass` is the probability that no word has been linked yet.
+    """One word's step; `mass` is the probability that no word has been linked yet (with Z for the word's likelihood):
+
+    alpha[t, s] = emission[t, s] ((1 - p0) mass first[s] + sum over s' of position[s'] exits[s'] jump[s', s]) / Z
+    position[s] = alpha[t, s] + p0 null[t] / Z position[s], or 0 if negligible
 
     Returns the word's likelihood, `mass` after it, and where the list of positions ends now.
     """
@@ -179,7 +182,10 @@ def turn(T, S, chain, ends, last, mass):
 
 @leaf
 def backward(t, S, chain, table):
-    """One word's step of the way back: posteriors of the places on its list, and of NULL."""
+    """One word's step of the way back: posteriors alpha[t, s] beta[t, s] of the places on its list, and then
+
+    beta[t - 1, s'] = exits[s'] (sum over s of jump[s', s] emission[t, s] beta[t, s]) / Z + p0 null[t] / Z beta[t, s']
+    """
     emission, alpha, exits, betas = chain.emission, chain.alpha, chain.exits, chain.beta
     begin, state, row, value, weight = chain.begin, chain.state, chain.row, chain.value, chain.weight
     zero = np.float32(0.0)
