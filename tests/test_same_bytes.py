@@ -15,9 +15,11 @@ from dovetail.recipes import recipes
 KNOWN = same_bytes.recorded()
 CASES = same_bytes.cases("demo")
 DATA = Path(__file__).parent / "data"
+# Whose first pass was over chosen cells alone when the old models were saved: their probabilities are a little different.
+INFERRED_ANEW = {"joint", "joint-fast", "joint-best"}
 # Whose scores were no log-probabilities when the old models were saved.
 SCORED_ANEW = {
-    *("joint", "joint-fast", "joint-best"),
+    *INFERRED_ANEW,
     *("ibm1-bijective", "ibm1-symmetric", "hmm-bijective", "hmm-symmetric"),
 }
 
@@ -52,9 +54,10 @@ def old_models(tmp_path_factory):
 
 
 @pytest.mark.parametrize("recipe", recipes)
-def test_a_model_saved_before_aligns_to_the_same_bytes(recipe, old_models, demo):
+def test_a_model_saved_before_aligns_to_the_same_links_and_bytes(recipe, old_models, demo):
     new = Bitext.from_pairs([demo.tokens(n) for n in range(10, 40)])
     written = json.loads((old_models / "written.json").read_text("utf-8"))
     found = same_bytes.hashes(Aligner.load(old_models / recipe, threads=2).align(new))
-    assert {name: found[name] for name in ("links", "probabilities")}.items() <= written[recipe].items()
+    assert found["links"] == written[recipe]["links"]
+    assert (found["probabilities"] == written[recipe]["probabilities"]) == (recipe not in INFERRED_ANEW)
     assert (found == written[recipe]) == (recipe not in SCORED_ANEW)
