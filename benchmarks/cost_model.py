@@ -27,11 +27,15 @@ import numpy as np
 from dovetail import Aligner, Bitext, fitting, read_bitext
 from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
 from dovetail.bitext.store import Folder
+from dovetail.bitext.views import WORDS, Views
 from dovetail.engines import Threads
 from dovetail.errors import InputError
 from dovetail.models.tree import kept
+from dovetail.recipes import find_recipe
 
 RECIPE, ITERATIONS = "best", 4  # iterations over the whole text
+SAMPLE_CELLS = find_recipe(RECIPE).options.sample  # of a large text
+VIEW_CELLS = Views().view_cells  # that other views learn from
 PAIRS = (100_000_000, 400_000_000, 1_000_000_000)
 MACHINES = (1, 4, 32, 256)
 
@@ -46,7 +50,8 @@ class Figures:
     expect_seconds: float  # of one iteration
     estimate_seconds: float  # of one M-step
     align_seconds: float
-    sample_seconds: float  # in all: a sample is as large for any text
+    sample_seconds: float  # in all: a sample is as large for any text,
+    view_seconds: float  # and what other views learn from is, too
     start_seconds: float  # of a process
     add_seconds_per_shard: float  # in the first machine, in order
     shard_bytes: float
@@ -132,6 +137,7 @@ def simulate(figures: Figures, pairs: int, cluster: Cluster, seed: int = 1) -> C
         "reading": pairs * figures.read_seconds,
         "laying out": pairs * figures.layout_seconds / first + pairs * figures.shard_bytes / cluster.storage,
         "the sample": figures.sample_seconds / first,
+        "other views": figures.view_seconds / (cluster.workers * cluster.speed),
         "E-steps": expect,
         "adding up": ITERATIONS * (pairs * figures.estimate_seconds / first + counts / cluster.storage),
         "sending the model": ITERATIONS * model / cluster.network * (1 + np.log2(cluster.machines)),
@@ -217,14 +223,17 @@ def measure(source: str, target: str, sizes: Sequence[int], shard_cells: int) ->
         engine, cells = Measured(), cells_of(part)
         options = {"sample": max(cells // 8, 1), "whole_iterations": ITERATIONS}
         began = time.process_time()
-        aligner = Aligner(RECIPE, engine=engine, **options).fit(part)
+        Aligner(RECIPE, engine=engine, views=WORDS, **options).fit(part)
+        viewing = time.process_time()
+        aligner = Aligner(RECIPE, threads=1, **options).fit(part)
+        align_began = time.process_time()
+        aligner.align(part)
+        aligned = time.process_time()
         if size < min(sizes):
-            aligner.align(part)
             continue
         model_bytes.append(engine.model_bytes)
         laying_out = _laid_out(part, shard_cells)
-        align_began = time.process_time()
-        aligner.align(part)
+        of_words, of_all = viewing - began, align_began - viewing
         # In the first iteration the model is still the sample's; memory lasts for two.
         figures = Figures(
             cells / len(part),
@@ -232,8 +241,9 @@ def measure(source: str, target: str, sizes: Sequence[int], shard_cells: int) ->
             laying_out / len(part),
             float(np.mean(engine.expecting)) / len(part),
             float(np.mean(engine.estimating)) / len(part),
-            (time.process_time() - align_began) / len(part),
-            (engine.begun - began - laying_out) * 50_000_000 / options["sample"],
+            (aligned - align_began) / len(part),
+            (engine.begun - began - laying_out) * SAMPLE_CELLS / options["sample"],
+            (of_all - of_words) * VIEW_CELLS / cells,
             _starting(),
             _adding(part, shard_cells),
             engine.sizes["shard"] / len(part),

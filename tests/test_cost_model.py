@@ -18,7 +18,9 @@ sys.path.insert(0, str(BENCHMARKS))
 from cost_model import ITERATIONS, Cluster, Figures, makespan, simulate  # noqa: E402
 
 STEADY = Cluster(4, cores=8, threads=4, spread=0.0, slow=0.0, days_between_failures=1e9)
-FIGURES = Figures(500.0, 1e-6, 1e-5, 5e-5, 1e-6, 5e-5, 60.0, 2.0, 0.01, 2000.0, 600.0, 300.0, [1000, 4000], [10, 20])
+FIGURES = Figures(
+    500.0, 1e-6, 1e-5, 5e-5, 1e-6, 5e-5, 60.0, 600.0, 2.0, 0.01, 2000.0, 600.0, 300.0, [1000, 4000], [10, 20]
+)
 
 
 @pytest.mark.parametrize("tasks", [1, 8, 9, 80])

@@ -43,7 +43,7 @@ class Views(Options):
     view_cells: int = option(
         700_000_000,
         at_least=1,
-        help="cells that a sample for other views never exceeds, drawn evenly from a larger text",
+        help="cells that other views learn from at most, about: a sample that is drawn evenly from a larger text",
     )
 
     def __post_init__(self) -> None:
