@@ -19,7 +19,7 @@ from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShard
 from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.source import pair_cells
 from dovetail.bitext.store import Folder
-from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views
+from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words
 from dovetail.engines import Engine
 from dovetail.errors import InputError
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
@@ -106,10 +106,11 @@ def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Le
 
 def _view_lesson(drawn: Lesson, cuts: Cuts) -> Lesson | None:
     """What is learned from of a view, without what else is known of its tokens; None if it changes hardly any word."""
-    seen = Seen.of(drawn.bitext, cuts, drawn.bitext.options.normaliser)
-    if seen.changed < SELDOM:
+    normaliser = drawn.bitext.options.normaliser
+    if changed_words(drawn.bitext, cuts, normaliser) < SELDOM:
         return None
-    return Lesson(seen.bitext, seen.bitext, len(seen.bitext), int(pair_cells(seen.bitext).sum()), drawn.sampled)
+    seen = Seen.of(drawn.bitext, cuts, normaliser).bitext
+    return Lesson(seen, seen, len(seen), int(pair_cells(seen).sum()), drawn.sampled)
 
 
 def _bounded(learned: Lesson, cells: int) -> Lesson:

@@ -25,6 +25,8 @@ UNRANKED_CELLS = 1 << 21  # the same of a text without slots, parts of which are
 SLOT_TASK = 1 << 21  # slots of one task, at most,
 LEAST_SLOTS = 1 << 14  # and at least: fewer are done before another thread has begun
 TASKS = 16  # parts that a block is divided into, for any number of threads
+# Where words are divided: the last parts are small, so that no thread waits long for another.
+TAPERED = np.cumsum(np.repeat([4, 2, 1], [8, 4, 4]))[:-1] / 44
 
 
 @dataclass(frozen=True)
@@ -320,7 +322,7 @@ def _block(
     order, starts = kernels.sort_by_word(words, int(words.max(initial=-1)) + 1)
     I, J = pieces.lines[:, LENGTH_I], pieces.lines[:, LENGTH_J]
     cells_before = cumulative(J[row_piece[order]])
-    shares = _equal_shares(np.diff(cells_before[starts]), TASKS)
+    shares = _cut(np.diff(cells_before[starts]), TAPERED)
     cost = I * J * (I + J + 16)  # both directions of an HMM, and what every cell costs anyway
     word_tasks = [order[starts[low] : starts[high]] for low, high in shares]
     return Block(*run, pieces, ranks, row_piece, order, word_tasks, _equal_shares(cost, TASKS), columns, longest)
@@ -328,9 +330,14 @@ def _block(
 
 def _equal_shares(cost: np.ndarray, shares: int) -> list[tuple[int, int]]:
     """Cut 0..len(cost) into at most `shares` runs of about equal cost, none empty."""
+    return _cut(cost, np.arange(1, shares) / shares)
+
+
+def _cut(cost: np.ndarray, parts: np.ndarray) -> list[tuple[int, int]]:
+    """Cut 0..len(cost) where these parts of all cost have been met, into runs of which none is empty."""
     if not len(cost):
         return []
     total = np.cumsum(cost, dtype=np.float64)
-    cuts = np.searchsorted(total, total[-1] * np.arange(1, shares) / shares, side="left") + 1
+    cuts = np.searchsorted(total, total[-1] * parts, side="left") + 1
     edges = np.unique(np.concatenate([[0], np.minimum(cuts, len(cost)), [len(cost)]]))
     return [(int(low), int(high)) for low, high in pairwise(edges)]

@@ -73,15 +73,19 @@ class Seen:
 
     bitext: Bitext
     words: tuple[np.ndarray, np.ndarray]  # int32 (tokens,)
-    changed: float  # share of words that the view has something else for, on the side where these are more
 
     @classmethod
     def of(cls, bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> Seen:
         """A bitext, whose words are normalised first."""
         sides = [_seen(side, cut, normalise) for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)]
-        (source, of_source, of_sources), (target, of_target, of_targets) = sides
-        seen = Bitext(source, target, TextOptions(), bitext.first)
-        return cls(seen, (of_source, of_target), max(of_sources, of_targets))
+        (source, of_source), (target, of_target) = sides
+        return cls(Bitext(source, target, TextOptions(), bitext.first), (of_source, of_target))
+
+
+def changed_words(bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> float:
+    """The share of words that a view has something else for, on the side where these are more."""
+    sides = [(side, _cut(side, cut, normalise)) for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)]
+    return max(float(words.changed[side.ids].mean()) if len(side.ids) else 0.0 for side, words in sides)
 
 
 def cut_entries(dictionary: Mapping[Entry, float], options: TextOptions, cuts: Cuts) -> dict[Entry, float]:
@@ -121,12 +125,16 @@ class CutWords(NamedTuple):
         return cls(TokenNumbers.of(numbers), np.array(flat, np.int32), np.cumsum(sizes) - sizes, sizes, changed)
 
 
-def _seen(side: Side, cut: Cut, normalise: Callable[[str], str]) -> tuple[Side, np.ndarray, float]:
-    """One side, the word of each of its tokens, and the share of words that are others now."""
-    # Once for all parts of a text, which share its vocabulary.
-    words = side.vocabulary.derived(
+def _cut(side: Side, cut: Cut, normalise: Callable[[str], str]) -> CutWords:
+    """The words of one side, once for all parts of a text, which share its vocabulary."""
+    return side.vocabulary.derived(
         ("cut", cut, normalise), lambda known: CutWords.of(known, lambda word: cut(normalise(word)))
     )
+
+
+def _seen(side: Side, cut: Cut, normalise: Callable[[str], str]) -> tuple[Side, np.ndarray]:
+    """One side, and the word of each of its tokens."""
+    words = _cut(side, cut, normalise)
     lengths = words.sizes[side.ids]  # of each token, in tokens of the view
     ends = np.append(0, np.cumsum(lengths))
     within = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
@@ -134,9 +142,8 @@ def _seen(side: Side, cut: Cut, normalise: Callable[[str], str]) -> tuple[Side, 
     first = side.offsets[0]
     place = np.arange(len(side.ids)) - np.repeat(side.offsets[:-1] - first, np.diff(side.offsets))
     vocabulary = Vocabulary(words.tokens, np.bincount(ids, minlength=len(words.tokens)))
-    changed = float(words.changed[side.ids].mean()) if len(side.ids) else 0.0
     seen = Side(ids, ends[side.offsets - first], vocabulary, None)
-    return seen, np.repeat(place, lengths).astype(np.int32), changed
+    return seen, np.repeat(place, lengths).astype(np.int32)
 
 
 def characters(word: str) -> list[str]:

@@ -21,7 +21,15 @@ from dovetail.models.fertility.beliefs import CategoricalFertility
 from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
-from dovetail.models.joint_statistics import JointStatistics, LinkCounts, LinksApart, WordSums, live_slots, own_words
+from dovetail.models.joint_statistics import (
+    JointStatistics,
+    LinkCounts,
+    LinksApart,
+    SideSums,
+    WordSums,
+    live_slots,
+    own_words,
+)
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
 from dovetail.models.lexicon.lexicon import PriorOptions
@@ -194,8 +202,8 @@ class JointHMM(Model):
         scores = self.infer(live, values, block, work, pool, counts, ends)
         live, (values,) = live.narrowed(values, block, self.share, pool)
         beliefs = self.settle(live, values, block, work, pool)
-        links.add(live, block, work, pool)
-        sums = WordSums.zeros((0, 0), 1) if counts is None else self._counted(block, counts, beliefs, pool)
+        counted = links.add(live, block, work, pool, () if counts is None else self._counting(block, counts, beliefs))
+        sums = WordSums.zeros((0, 0), 1) if counts is None else WordSums.of(*counted)
         if not self.leave_one_out:
             live.cells.count[:] = 0.0
         return live, replace(sums, ends=ends, log_likelihood=scores.sum(axis=0))
@@ -262,21 +270,23 @@ class JointHMM(Model):
         pool.map(settle_kernels.settle, block.tasks, block.pieces, *how, live.cells, values, work, beliefs)
         return beliefs
 
-    def _counted(self, block: Block, moves: tuple[TokenMoves, TokenMoves], beliefs: Beliefs, pool: Pool) -> WordSums:
-        """Jumps and fertilities of a block's words; the two sides are counted side by side, each in order."""
+    def _counting(
+        self, block: Block, moves: tuple[TokenMoves, TokenMoves], beliefs: Beliefs
+    ) -> list[tuple[Callable[[int], SideSums], int]]:
+        """What counts jumps and fertilities of a block's words: of source and of target words, each in order."""
         bins, tokens = bins_for(block.longest), (beliefs.rows, beliefs.columns)
-        sides = [own_words(block, side) for side in (SOURCE_SIDE, TARGET_SIDE)]
         K = self.fertility[0].table.shape[1] if self.fertility else 1
-        sums = WordSums.zeros((len(sides[0].words), len(sides[1].words)), K)
 
-        def task(number: int) -> None:
-            own, side = sides[number], (SOURCE_SIDE, TARGET_SIDE)[number]
-            kernels.bin_counts(own.lines, side, own.ids, moves[number], bins, sums.jumps[number])
+        def count(number: int) -> SideSums:
+            side = (SOURCE_SIDE, TARGET_SIDE)[number]
+            own = own_words(block, side)
+            jumps, fertility = np.zeros((len(own.words), 2, BINS)), np.zeros((len(own.words), K))
+            kernels.bin_counts(own.lines, side, own.ids, moves[number], bins, jumps)
             if self.fertility is not None:
-                kernels.add_beliefs(own.lines, side, own.ids, tokens[number], sums.fertility[number])
+                kernels.add_beliefs(own.lines, side, own.ids, tokens[number], fertility)
+            return SideSums(own.words, jumps, fertility)
 
-        pool.map(task, [(0,), (1,)])
-        return replace(sums, words=(sides[0].words, sides[1].words))
+        return [(count, 0), (count, 1)]
 
     def reestimate(self, statistics: JointStatistics, pool: Pool) -> JointHMM:
         """M-step of every factor, or, in a phase without `moving`, of the lexicon alone."""

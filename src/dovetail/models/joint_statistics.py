@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,12 +34,18 @@ class LinkCounts:
         marks = np.zeros(len(slots), np.bool_) if used else None
         return cls(np.zeros(len(slots)), np.zeros(slots.n_targets), np.zeros(slots.n_sources), marks)
 
-    def add(self, live: Live, block: Block, work: Workspace, pool: Pool) -> None:
-        """Add the counts of a block's live cells and NULLs; no two tasks share an entry."""
-        tasks = [(live_kernels.scatter, order, live.cells, self.slots) for order in block.word_tasks]
-        add_with_nulls(tasks, self.null_forward, self.null_reverse, block, work, pool)
+    def add(
+        self, live: Live, block: Block, work: Workspace, pool: Pool, beside: Sequence[tuple[Any, ...]] = ()
+    ) -> list[Any]:
+        """Add the counts of a block's live cells and NULLs; no two tasks share an entry.
+
+        Tasks `beside`, each a function and its arguments, are done by the way; returns what they return.
+        """
+        tasks = list(beside)
         if self.used is not None:
-            self.used[live.cells.slot] = True
+            tasks.append((live_kernels.mark_used, live.cells.slot, self.used))
+        tasks += [(live_kernels.scatter, order, live.cells, self.slots) for order in block.word_tasks]
+        return add_with_nulls(tasks, self.null_forward, self.null_reverse, block, work, pool)[: len(beside)]
 
     def __add__(self, other: LinkCounts) -> LinkCounts:
         used = self.used if other.used is None else other.used if self.used is None else self.used | other.used
@@ -87,6 +94,14 @@ def _counts(number: int) -> str:
     return f"counts-{number:05d}"
 
 
+class SideSums(NamedTuple):
+    """Of a block's source words, or of its target words."""
+
+    words: np.ndarray  # int64: ascending
+    jumps: np.ndarray  # float64 (words, 2, bins)
+    fertility: np.ndarray  # float64 (words, K + 1)
+
+
 @dataclass
 class WordSums:
     """Jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences.
@@ -105,6 +120,12 @@ class WordSums:
         jumps = np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))
         fertility = np.zeros((sizes[0], fertilities)), np.zeros((sizes[1], fertilities))
         return cls(jumps, np.zeros((2, 2, 2, POSITIONS)), fertility, np.zeros(2))
+
+    @classmethod
+    def of(cls, source: SideSums, target: SideSums) -> WordSums:
+        """Those of a block, whose ends nobody has counted yet."""
+        jumps, fertility = (source.jumps, target.jumps), (source.fertility, target.fertility)
+        return cls(jumps, np.zeros((2, 2, 2, POSITIONS)), fertility, np.zeros(2), (source.words, target.words))
 
     def add(self, block: WordSums) -> None:
         """Add a block's sums to these of a text."""

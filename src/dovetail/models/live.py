@@ -33,12 +33,13 @@ class Live:
         """
         width = np.empty(0, np.int32 if slots < 1 << 31 else np.int64)
         parts = pool.map(kernels.select, block.tasks, block.pieces, block.ranks, work, least, width)
-        joined = pool.map(np.concatenate, [(values,) for values in zip(*parts, strict=True)])
-        numbers, column, slot, forward, reverse = joined
+        size = sum(len(values) for _, values, *_ in parts)
+        unknown = [(np.full, (size,), np.float32(number)) for number in (0.0, 1.0, 1.0)]
+        joined = [(np.concatenate, values) for values in zip(*parts, strict=True)]
+        made = pool.map(lambda make, *arguments: make(*arguments), [*joined, *unknown])
+        numbers, column, slot, forward, reverse, *known = made
         start = np.concatenate([[0], np.cumsum(numbers, dtype=np.int64)])
-        ones = np.ones(len(column), np.float32)
-        cells = LiveCells(start, column, slot, np.zeros(len(column), np.float32), ones, ones.copy())
-        return cls(cells), Values(forward, reverse)
+        return cls(LiveCells(start, column, slot, *known)), Values(forward, reverse)
 
     def carry_over(self, old: Live, pool: Pool) -> None:
         """Take over what is known of cells that were live before."""

@@ -184,6 +184,13 @@ def scatter(order, live, counts):
 
 
 @kernel
+def mark_used(slot, used):
+    """Mark the slots of live cells."""
+    for place in slot:
+        used[place] = True
+
+
+@kernel
 def fill(first, last, lines, live, values, cells):
     """Write the live cells' values where all cells have a place, and zeros around them."""
     start, column = live.start, live.column

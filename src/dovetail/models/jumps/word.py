@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +39,7 @@ def bins_of(longest: int) -> np.ndarray:
     return (len(EDGES) - 1 + np.sign(distance) * size).astype(np.int64)
 
 
+@cache
 def bins_for(longest: int) -> Bins:
     """All that kernels are told of the bins, for sentences up to some length."""
     return Bins(bins_of(longest), *bin_limits())

@@ -119,14 +119,14 @@ def add_with_nulls(
     block: Block,
     work: Workspace,
     pool: Pool,
-) -> None:
-    """Run tasks, each a kernel and its arguments, and beside them those that add NULL's posteriors to its counts."""
+) -> list[Any]:
+    """What tasks, each a kernel and its arguments, return; beside them NULL's posteriors are added to its counts."""
     lines, source_ids, target_ids = block.pieces
     nulls = [
         (kernels.scatter_null, lines, TARGET_SIDE, target_ids, work.null_forward, forward),
         (kernels.scatter_null, lines, SOURCE_SIDE, source_ids, work.null_reverse, reverse),
     ]
-    pool.map(lambda kernel, *arguments: kernel(*arguments), [*tasks, *nulls])
+    return pool.map(lambda kernel, *arguments: kernel(*arguments), [*tasks, *nulls])[: len(tasks)]
 
 
 @dataclass
