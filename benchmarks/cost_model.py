@@ -1,6 +1,7 @@
 """What a large text costs on a cluster: hours, bytes moved and what holds it up, computed from figures measured here.
 
-    python benchmarks/cost_model.py --measure corpus.en corpus.fr --pairs 50000 --pairs 100000 --figures FIGURES.json
+    python benchmarks/cost_model.py --measure corpus.en corpus.fr --pairs 25000 --pairs 50000 --pairs 100000 \\
+        --shard-cells 4194304 --figures FIGURES.json
     python benchmarks/cost_model.py --figures FIGURES.json > benchmarks/results/cost_model.md
 
 The first command learns from the beginning of a text by `best`, going over all of it in small shards, and writes what every
