@@ -79,6 +79,11 @@ def test_a_job_can_be_left_out(data, tmp_path):
     assert not (out / "cells.jsonl").exists()
 
 
+def test_an_unknown_system_is_named(data, tmp_path, capsys):
+    assert main(arguments(data, tmp_path / "out", "--only", "EM-6")) == 2
+    assert "no system 'EM-6'" in capsys.readouterr().err
+
+
 def test_a_bad_line_of_the_store_is_named(tmp_path):
     (tmp_path / "cells.jsonl").write_text('{"paper": 1}\n')
     with pytest.raises(InputError, match=r"cells\.jsonl, line 1"):
@@ -174,7 +179,7 @@ def test_claims_name_numbers_that_jobs_measure():
 
 def test_the_integer_program_has_a_row_of_its_own(data, tmp_path):
     pytest.importorskip("highspy")
-    with open_trial("en-fr-small", 60, data, 1) as trial:
+    with open_trial("en-fr-small", 60, data, 1, data / "peers") as trial:
         numbers = chang._integer(trial, 1)
     assert numbers["integer all cert"] == numbers["integer 1-20 cert"] == 100.0
     assert numbers["integer all exact"] == 100.0
@@ -184,7 +189,7 @@ def test_proofs_do_not_depend_on_the_speed_of_the_machine(data, monkeypatch):
     """A limit of seconds, once passed to every method, had left the paper's own with fewer proofs than it can have."""
 
     def without_times():
-        with open_trial("en-fr-small", 60, data, 1) as trial:
+        with open_trial("en-fr-small", 60, data, 1, data / "peers") as trial:
             numbers = chang._certificates(trial, 1) | chang._accuracy(trial, 1)
         return {name: value for name, value in numbers.items() if not name.endswith("seconds")}
 
@@ -206,7 +211,8 @@ def test_what_is_missing_is_said(tmp_path):
     for job in mermer.JOBS:
         if job.name != "EM-80":
             store.add(Cell(mermer.PAPER, job.name, "a-b-c", 10, 1, {}, "sig", "abc", 0.1))
-    (table,) = missing(store, ["a-b-c"], [10]).tables
+    (section,) = missing(store, ["a-b-c"], [10])
+    (table,) = section.tables
     said = {row[1]: row[2] for row in table.rows}
     assert said[zhao.PAPER] == "all"
     assert said[mermer.PAPER].startswith("EM-80, GS-N (1 of 3 seeds), ")

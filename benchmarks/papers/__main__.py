@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:  # what is wrong is told once, before anything is run
         for name in sets:
             find_set(name, options.data)
+        _check_names([options.only, *options.skip])
         Store.open(options.out / "cells.jsonl")
     except InputError as error:
         return told(error)
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = Store.open(options.out / "cells.jsonl")
     about = claims.about(store)
     sections = [section for module in PAPERS.values() for section in _sections(module, store)]
-    sections.append(missing(store, sets, sizes))
+    sections += missing(store, sets, sizes)
     write(sections, store, about, options.out)
     for table in claims.tables(store):
         name = table.title.split()[0].lower().replace("ç", "c")
@@ -53,13 +54,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _check_names(names: Sequence[str | None]) -> None:
+    known = {job.name for module in PAPERS.values() for job in module.JOBS}
+    for name in names:
+        if name is not None and name not in known:
+            raise InputError(f"no system {name!r}", remedy=f"Choose from: {', '.join(sorted(known))}.")
+
+
 def _sections(module: ModuleType, store: Store) -> list[Section]:
     """Of all texts that were ever measured, not only of those that were asked for this time."""
-    texts = store.texts(module.PAPER)
+    texts = sorted(
+        store.texts(module.PAPER), key=lambda text: (text[1], SETS.index(text[0]) if text[0] in SETS else 99)
+    )
     return module.sections(store, texts) if texts else []
 
 
-def missing(store: Store, sets: Sequence[str], sizes: Sequence[int]) -> Section:
+def missing(store: Store, sets: Sequence[str], sizes: Sequence[int]) -> list[Section]:
     """What is not measured yet, of the texts that are asked for: said, so that nobody takes a dash for a result."""
     rows = []
     for name, size in ((name, size) for size in sizes for name in sets):
@@ -72,7 +82,9 @@ def missing(store: Store, sets: Sequence[str], sizes: Sequence[int]) -> Section:
             if lacks:
                 said = "all" if not store.has(module.PAPER, name, size) else ", ".join(lacks)
                 rows.append([f"{name}:{size}", module.PAPER, said])
-    return Section("What is not measured", [Table("Missing cells", ["text", "paper", "systems"], rows)])
+    return (
+        [Section("What is not measured", [Table("Missing cells", ["text", "paper", "systems"], rows)])] if rows else []
+    )
 
 
 def _parser() -> argparse.ArgumentParser:

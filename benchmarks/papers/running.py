@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from time import monotonic, process_time
+from time import monotonic
 from types import ModuleType
 
 from dovetail.errors import InputError
@@ -29,7 +30,7 @@ def run(name: str, size: int, commit: str, options: argparse.Namespace) -> int:
         store = Store.open(options.out / "cells.jsonl")
         missing = [(job, seed) for job, seed in wanted if (job.paper, job.name, name, size, seed) not in store]
         if missing:
-            with open_trial(name, size, options.data, options.threads) as trial:
+            with open_trial(name, size, options.data, options.threads, options.out / "peers") as trial:
                 for number, (job, seed) in enumerate(missing, 1):
                     said = f"{name}:{size} {number}/{len(missing)} {job.paper}, {job.name}, seed {seed}"
                     _run_job(store, job, trial, (name, size, seed), commit, said)
@@ -44,10 +45,15 @@ def told(error: InputError) -> int:
 
 
 def _run_job(store: Store, job: Job, trial: Trial, text: tuple[str, int, int], commit: str, said: str) -> None:
-    began, cpu = monotonic(), process_time()
+    began, cpu = monotonic(), cpu_seconds()
     seed = text[-1]
     numbers = job.run(trial, seed)
     signature = f"{numbers.pop('signature')}|seed:{seed}"
     values = {key: value for key, value in numbers.items() if not key.endswith("signature")}
-    store.add(Cell(job.paper, job.name, *text, values, signature, commit, process_time() - cpu))
+    store.add(Cell(job.paper, job.name, *text, values, signature, commit, cpu_seconds() - cpu))
     print(f"{said}: {monotonic() - began:.1f} s", file=sys.stderr, flush=True)
+
+
+def cpu_seconds() -> float:
+    """Of this process and of the aligners that it has run."""
+    return sum(os.times()[:4])

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -184,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     print("AER in per cent unless said otherwise.\n\n| what | twin | Dovetail |\n|---|---|---|")
     try:
-        with open_trial(options.set, options.size, options.data, 1) as trial:
+        with TemporaryDirectory() as kept, open_trial(options.set, options.size, options.data, 1, Path(kept)) as trial:
             for what, twin, ours in TWINS[options.twin](trial, range(1, options.seeds + 1)):
                 numbers = ("" if np.isnan(value) else f"{value:.1f}" for value in (twin, ours))
                 print(f"| {what} | {' | '.join(numbers)} |", flush=True)

@@ -59,6 +59,22 @@ PAPERS = {
         None,
         {**_GRACA, "constraints": "symmetric"},
     ),
+    "zhao2010-ibm1": Paper(
+        "IBM Model 1 with I + 1 empty words, by EM: what IBM1F is compared with (Zhao and Gildea 2010)",
+        "zhao2010-ibm1",
+        "em",
+        "viterbi",
+        "grow-diag-final",
+        {},
+    ),
+    "zhao2010-hmm": Paper(
+        "the HMM from that IBM Model 1, by EM: what HMMF is compared with (Zhao and Gildea 2010)",
+        "hmm",
+        "zhao2010-hmm",
+        "viterbi",
+        "grow-diag-final",
+        {"jumps": "counts"},
+    ),
     "zhao2010-ibm1f": Paper(
         "IBM Model 1 with fertility and I + 1 empty words, by sampling from a uniform start (Zhao and Gildea 2010)",
         "ibm1-fertility",
@@ -117,8 +133,12 @@ PAPERS = {
 models.add_later(
     "graca2010", "dovetail.laboratory.graca2010:ProjectedHMM", "hmm-constrained, its best paths projected, too"
 )
+models.add_later("zhao2010-ibm1", "dovetail.laboratory.zhao2010:EmptyWordsIBM1", "ibm1 with I + 1 empty words")
 models.add_later("mermer2011", "dovetail.laboratory.mermer2011:SampledIBM1", "ibm1-bayes that remembers its samples")
 trainings.add_later("graca2010", "dovetail.laboratory.graca2010:train", "constrained, without pairs of long sentences")
+trainings.add_later(
+    "zhao2010-hmm", "dovetail.laboratory.zhao2010:train_hmm", "em from an IBM Model 1 with I + 1 empty words"
+)
 trainings.add_later("zhao2010", "dovetail.laboratory.zhao2010:train", "monte-carlo-em as Zhao and Gildea begin it")
 trainings.add_later("mermer2011", "dovetail.laboratory.mermer2011:train", "collapsed-gibbs that keeps its samples")
 fertilities.add_later("none", "dovetail.laboratory.zhao2010:NoFertility", "any number of links is as good as any other")

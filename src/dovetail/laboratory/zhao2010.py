@@ -18,7 +18,8 @@ from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Work
 from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertile import FertilityModel, Sampling
 from dovetail.models.fertility.factor import SAVED, Fertility, FertilityCounts, Spelling, null_mean
-from dovetail.models.ibm1 import IBM1, DenseStatistics, IBM1Stage
+from dovetail.models.hmm import HMM
+from dovetail.models.ibm1 import IBM1, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpOptions
 from dovetail.models.model import Alignments, Around, Learner, Memory, Worked
 from dovetail.models.sampled_statistics import ShardAlignments
@@ -54,6 +55,8 @@ class UpdateOptions(Options):
 @dataclass
 class EmptyWordsIBM1(IBM1):
     """IBM Model 1 with I + 1 empty words."""
+
+    name = "zhao2010-ibm1"
 
     def infer(
         self,
@@ -187,6 +190,12 @@ def marked_alignments(block: Block, marks: np.ndarray) -> Alignments:
     return forward, reverse
 
 
+@reads(many_shards=lambda settings, cells: True, resumes=True)
+def train_hmm(task: Task) -> HMM:
+    """The HMM by EM, from an IBM Model 1 with I + 1 empty words: what the paper compares with."""
+    return task.fit_dense(first=EmptyWordsIBM1)
+
+
 @reads(
     sampling.SamplingOptions,
     BeginningOptions,
@@ -200,7 +209,7 @@ def train(task: Task) -> FertilityModel:
     updates = task.settings.of(UpdateOptions).updates
     if updates > 1:
         task = replace(task, corpus=OneShard(in_parts(task.bitext, task.shard, updates, task.engine.pool)))
-    ibm1 = task.fit(EmptyWordsIBM1(task.lexicon()), task.settings.of(IBM1Stage).ibm1_iterations)
+    ibm1 = task.ibm1(EmptyWordsIBM1)
     draws = Sampling(task.seed, options.samples, options.restarts, 0, soft=options.soft_counts)
     model, _, memory = sampling.counted(task, ibm1.lexicon, draws)
     if model.moving:

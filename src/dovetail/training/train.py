@@ -116,9 +116,9 @@ class Task:
         """EM on this task's corpus, by its engine; the trained model."""
         return em.fit(model, self.corpus, self.engine, iterations, self.monitor, **arguments)[0]
 
-    def ibm1(self, **arguments: Any) -> IBM1:
-        """IBM Model 1, trained: where the other models begin."""
-        return self.fit(IBM1(self.lexicon(), **arguments), self.settings.of(IBM1Stage).ibm1_iterations)
+    def ibm1(self, kind: type[IBM1] = IBM1, **arguments: Any) -> IBM1:
+        """IBM Model 1, or a `kind` of it, trained: where the other models begin."""
+        return self.fit(kind(self.lexicon(), **arguments), self.settings.of(IBM1Stage).ibm1_iterations)
 
     def untrained(self, lexicon: TableLexicon, **arguments: Any) -> Any:
         """A model of the wanted kind with this lexicon, before it is trained."""
@@ -127,14 +127,14 @@ class Task:
         jumps = self.start.jumps or self.settings.of(JumpOptions).uniform()
         return self.kind(lexicon, jumps, self.settings.of(Null).null, **arguments)
 
-    def fit_dense(self, **arguments: Any) -> Any:
-        """The wanted model, which sums over all alignments: IBM Model 1, or the HMM from its lexicon, by EM.
+    def fit_dense(self, first: type[IBM1] = IBM1, **arguments: Any) -> Any:
+        """The wanted model, which sums over all alignments: IBM Model 1, or the HMM from the lexicon of a `first`, by EM.
 
         A development set watches the model that was asked for.
         """
         if self.kind.moving:
             agreement = arguments.get("agreement", False)
-            model = self.untrained(self.ibm1(agreement=agreement).lexicon, **arguments)
+            model = self.untrained(self.ibm1(first, agreement=agreement).lexicon, **arguments)
             iterations = self.settings.of(HMMStage).hmm_iterations
         else:
             model = self.untrained(self.lexicon(), **arguments)
