@@ -450,6 +450,24 @@ def test_posteriors_piece_by_piece_are_those_of_one_step_after_the_other(nothing
             assert found == pytest.approx(wanted, abs=1e-3)
 
 
+@pytest.mark.parametrize("size", [110, 350, 700, 1000])
+def test_unlikely_positions_of_long_pairs_are_not_all_forgotten(size, request):
+    """Where unseen words stand, hundreds of positions share the probability and none has much of it."""
+    with as_file(files("dovetail") / "data") as folder:
+        bitext = dovetail.read_bitext(folder / "demo.en", folder / "demo.fr")
+    aligner, pair = dovetail.Aligner().fit(bitext.part(0, 400)), ([], [])
+    for number in range(400, 679):
+        for side, words, letter in zip(pair, bitext.tokens(number), "uv", strict=True):
+            side += words if number % 2 else [f"{letter}{number}-{k}" for k in range(len(words))]
+        if max(map(len, pair)) > size - 25:
+            break
+    found = aligner.directional_posteriors(*pair)
+    request.getfixturevalue("nothing_unlikely")
+    wanted = aligner.directional_posteriors(*pair)
+    for own, its in zip(found, wanted, strict=True):
+        assert np.abs(own - its).sum() < 0.15 * its.sum()
+
+
 @given(seed=st.integers(0, 10_000))
 @settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_posteriors_of_a_trained_model_equal_enumeration(nothing_unlikely, seed):

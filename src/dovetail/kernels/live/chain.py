@@ -1,7 +1,7 @@
 """Forward-backward over live cells only, for HMMs whose jumps depend on the word jumped from.
 
-A trained model leaves three or four cells per column worth a thought, and as many places where the last link may have
-been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm.dense, same equations): the cost is that of
+While a model learns, three or four cells per column are soon worth a thought, and as many places where the last link may
+have been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm.dense, same equations): the cost is that of
 the pairs on the lists, not O(I^2 J).
 """
 
@@ -19,6 +19,7 @@ from dovetail.kernels.live.rows import rows
 from dovetail.kernels.records import COLUMN, LENGTH_I, LENGTH_J, ROW, SOURCE, TARGET
 
 FORGOTTEN = 0  # an entry of the past that stands for all that are not on it: nothing comes back from there
+EVEN = np.float32(0.3)  # of what a position has if all have the same: one with this part of it is never forgotten
 CROWDED = 8  # live cells per word above which rows are faster than lists
 TINY = 1e-200  # the likelihood's logarithm is taken when the product falls under this, not word by word
 
@@ -71,10 +72,16 @@ def end_chances(S, shape, from_end, chances):
 
 
 @leaf
+def forgotten_below(S, negligible):
+    """The probability under which a position of S is forgotten.  Of many none may have much, and some must be left."""
+    return min(negligible, EVEN / np.float32(S))
+
+
+@leaf
 def chain(sentence, chances, null, negligible, room, expected, counting):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
-    Positions up to `negligible` are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
+    Positions up to `negligible`, or less in long sentences, are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
     log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
     """
     T, S, begin, state, emission, nulls = sentence
@@ -86,6 +93,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     p1 = np.float32(1.0 - null)
     zero = np.float32(0.0)
     one = np.float32(1.0)
+    least = forgotten_below(S, negligible)
     log_likelihood = 0.0
     likelihood = 1.0
     middle = len(bins) // 2
@@ -113,7 +121,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
         top = high
         for a in range(low, high):  # written always, kept if not negligible: no branch to guess wrong
             value = skip * past_position[a]
-            kept = value > negligible
+            kept = value > least
             past_next[a] = where[past_state[a]] = top if kept else FORGOTTEN
             past_state[top] = past_state[a]
             past_word[top] = past_word[a]
@@ -127,7 +135,7 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
             emission[m] *= p1 * scale  # all that the way back needs
             listed = where[s] >= high
             entry = where[s] if listed else top
-            kept = listed | (value > negligible)
+            kept = listed | (value > least)
             past_state[entry] = s
             past_word[entry] = words[first_word + s]
             value += past_position[entry] if listed else zero

@@ -27,6 +27,7 @@ from dovetail.kernels._numba import (
 )
 from dovetail.kernels._numba import last as last_of
 from dovetail.kernels.hmm.dense import total_of
+from dovetail.kernels.live.chain import forgotten_below
 
 OCTET = 8
 GROUP = 4  # places on the lists are worked on in fours, those that are missing filled up by one that weighs nothing
@@ -106,11 +107,11 @@ def lay_out_jumps(words, first_word, S, weights, bins, p1, chain):
 
 
 @leaf
-def forward(t, S, chain, table, ends, first, p0, negligible, mass, top):
+def forward(t, S, chain, table, ends, first, p0, least, mass, top):
     """One word's step; `mass` is the probability that no word has been linked yet (with Z for the word's likelihood):
 
     alpha[t, s] = emission[t, s] ((1 - p0) mass first[s] + sum over s' of position[s'] exits[s'] jump[s', s]) / Z
-    position[s] = alpha[t, s] + p0 null[t] / Z position[s], or 0 if negligible
+    position[s] = alpha[t, s] + p0 null[t] / Z position[s], or 0 if less than `least`
 
     Returns the word's likelihood, `mass` after it, and where the list of positions ends now.
     """
@@ -134,14 +135,14 @@ def forward(t, S, chain, table, ends, first, p0, negligible, mass, top):
     total = skip + last_of(running(sums))
     scale = np.float32(1.0) / total
     skip *= scale
-    of_scale, of_skip, least = spread(scale), spread(skip), spread(negligible)
+    of_scale, of_skip, of_least = spread(scale), spread(skip), spread(least)
     for begin_word in range(0, width, WORD):
         bits = np.uint64(0)
         for k in range(begin_word, min(begin_word + WORD, width), OCTET):
             now = times(of_scale, load(alpha, np.uint64(cell + k)))
             store(alpha, np.uint64(cell + k), now)
             now = plus(now, times(of_skip, load(position, np.uint64(k))))
-            kept = at_least(now, least)
+            kept = at_least(now, of_least)
             store(position, np.uint64(k), chosen(now, kept))
             bits |= np.uint64(kept) << np.uint64(k - begin_word)
         while bits:
@@ -230,7 +231,8 @@ def both_chains(I, J, chains, jumps, ends, places, log_likelihood):
     begin(I, J, two)
     table_one = jumps.forward.wide if jumps.forward.reach >= I else one.table
     table_two = jumps.reverse.wide if jumps.reverse.reach >= J else two.table
-    p0, negligible = np.float32(jumps.null), jumps.negligible
+    p0 = np.float32(jumps.null)
+    least_one, least_two = forgotten_below(I, jumps.negligible), forgotten_below(J, jumps.negligible)
     mass_one = mass_two = np.float32(1.0)
     top_one = top_two = 0
     product_one = product_two = 1.0
@@ -238,12 +240,12 @@ def both_chains(I, J, chains, jumps, ends, places, log_likelihood):
     for t in range(max(I, J)):
         if t < J:
             total, mass_one, top_one = forward(
-                t, I, one, table_one, ends, places[0, 0], p0, negligible, mass_one, top_one
+                t, I, one, table_one, ends, places[0, 0], p0, least_one, mass_one, top_one
             )
             product_one = counted(product_one * total, log_likelihood, 0)
         if t < I:
             total, mass_two, top_two = forward(
-                t, J, two, table_two, ends, places[1, 0], p0, negligible, mass_two, top_two
+                t, J, two, table_two, ends, places[1, 0], p0, least_two, mass_two, top_two
             )
             product_two = counted(product_two * total, log_likelihood, 1)
     log_likelihood[0] += math.log(product_one)

@@ -53,7 +53,7 @@ class WideWeights(NamedTuple):
 
 
 class Jumps(NamedTuple):
-    """Jumps of both directions, p0, and below which probability a position is forgotten."""
+    """Jumps of both directions, p0, and below which probability a position of a short sentence is forgotten."""
 
     forward: WordWeights | WideWeights
     reverse: WordWeights | WideWeights

@@ -65,6 +65,10 @@ class WordJumps:
     start: np.ndarray  # float64 (POSITIONS,)
     end: np.ndarray
 
+    def __getstate__(self) -> dict[str, np.ndarray]:
+        """Without what is made of the weights: it would be as large as they are many times over."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
     @cached_property
     def by_distance(self) -> WideWeights:
         """Weights by bins, and one by one for short sentences."""
