@@ -28,6 +28,8 @@ def write(store: Store, name: str, size: int, seed: int, out: Path, tables: Path
     rows = completed(rows_of(found, compare(found, place)), read(path))
     title = f"# Translation with each system's links: {name}, {size:,} pairs"
     parts = [title, _about(path.name), _facts(place), markdown(rows)]
+    hours = sum(float(row["CPU s"]) for row in rows) / 3600
+    parts.append(f"All systems together took {hours:.1f} CPU hours.")
     parts.append("Not run: " + (", ".join(missing(rows)) or "none") + ".")
     path.with_suffix(".md").write_text("\n\n".join(parts) + "\n", "utf-8")
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -89,7 +91,7 @@ def compare(found: Sequence[Cell], place: Path) -> dict[str, Difference]:
 
 def markdown(rows: Sequence[Row]) -> str:
     printed = {system.name: system for system in SYSTEMS}
-    head = ["links by", "kind", "BLEU", "chrF", "links", "phrase pairs", "loaded", "CPU s", *PRINTED_FOR]
+    head = ["links by", "kind", "BLEU", "chrF", "links", "phrase pairs", "loaded", "CPU s", *PRINTED_FOR, "commit"]
     lines = [head, ["---"] * 2 + ["---:"] * (len(head) - 2)]
     for row in rows:
         system = printed[row["system"]]
@@ -101,6 +103,7 @@ def markdown(rows: Sequence[Row]) -> str:
                 *(f"{int(row[name]):,}" for name in SIZES),
                 f"{float(row['CPU s']):.0f}",
                 *(system.printed.get(paper, "–") for paper in PRINTED_FOR),
+                row["commit"],
             ]
         )
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
@@ -123,11 +126,11 @@ def _facts(place: Path) -> str:
 def _about(table: str) -> str:
     papers = "; ".join(f"{name}: {what}" for name, what in PRINTED_FOR.items())
     return (
-        f"Made by `python -m benchmarks.translation`; commits and signatures are in `{table}`. Only the phrase table"
+        f"Made by `python -m benchmarks.translation`; signatures are in `{table}`. Only the phrase table"
         " differs between systems: n-gram model, lexical models and weights are the translation system's own. ± is half of"
         f" a 95 per cent interval, * a difference from `{BASELINE}` with p < {LEVEL} (paired bootstrap, {RESAMPLES:,}"
         " resamples, no correction for the number of comparisons). *Phrase pairs* is the size of the whole table, *loaded*"
         " what the decoder gets of it for the test text, *CPU s* all of a system's run; the first one's has the tuning, too,"
-        " and the shared models unless an earlier run had made them. The last columns are the papers' own BLEU, on other"
-        f" texts. {papers}."
+        " and the shared models unless an earlier run had made them. Recipes are as anyone gets them; EM-5 to GS-80 are Mermer and Saraçlar's systems, all put together by grow-diag-final-and. Last are the"
+        f" papers' own BLEU, on other texts. {papers}."
     )

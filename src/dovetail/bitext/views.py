@@ -43,7 +43,7 @@ class Views(Options):
     view_cells: int = option(
         700_000_000,
         at_least=1,
-        help="cells that other views learn from at most, about: a sample that is drawn evenly from a larger text",
+        help="cells (of words) of the text that other views learn from, at most: an even sample of a larger one",
     )
 
     def __post_init__(self) -> None:

@@ -217,7 +217,7 @@ class JointHMM(Model):
 
         scores = np.empty((len(block.lines), 2))
         forward, reverse = (jumps.by_distance for jumps in self.jumps)
-        jumps = self.weights(block.longest)._replace(forward=forward, reverse=reverse, negligible=np.float32(UNLIKELY))
+        jumps = Jumps(forward, reverse, bins_for(block.longest), self.ends, self.null, np.float32(UNLIKELY))
         tables = tuple(own.table for own in self.fertility) if self.fertility else (np.empty((0, 1)), np.empty((0, 1)))
         share = np.float32(self.share if self.fertility else 0.0)  # who is told nothing need not be chosen
         pool.map(kernel, block.tasks, block.pieces, self.lexicon.nulls, jumps, tables, share, work, scores)
@@ -252,9 +252,13 @@ class JointHMM(Model):
 
     def weights(self, longest: int) -> Jumps:
         """Jumps of both directions, for sentences up to some length."""
-        ends = np.array([[jumps.start, jumps.end] for jumps in self.jumps], np.float32)
-        forward, reverse = self.jumps
-        return Jumps(forward.by_word, reverse.by_word, bins_for(longest), ends, self.null, np.float32(NEGLIGIBLE))
+        forward, reverse = (jumps.by_word for jumps in self.jumps)
+        return Jumps(forward, reverse, bins_for(longest), self.ends, self.null, np.float32(NEGLIGIBLE))
+
+    @property
+    def ends(self) -> np.ndarray:
+        """Weights of first and last positions, of both directions."""
+        return np.array([[jumps.start, jumps.end] for jumps in self.jumps], np.float32)
 
     def settle(
         self, live: Live, values: Values, block: Block, work: Workspace, pool: Pool, keep: float = KEEP

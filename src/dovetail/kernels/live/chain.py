@@ -1,8 +1,8 @@
 """Forward-backward over live cells only, for HMMs whose jumps depend on the word jumped from.
 
 While a model learns, three or four cells per column are soon worth a thought, and as many places where the last link may
-have been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm.dense, same equations): the cost is that of
-the pairs on the lists, not O(I^2 J).
+have been.  Lists of those replace the rows and columns of the dense HMM (kernels.hmm.dense, same equations): the cost is
+that of the pairs on the lists, not O(I^2 J).
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ def forgotten_below(S, negligible):
 def chain(sentence, chances, null, negligible, room, expected, counting):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
-    Positions up to `negligible`, or less in long sentences, are forgotten.  With `counting`, `expected` gets what kernels.hmm.dense counts.  Returns the
-    log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
+    Positions up to `negligible`, or less in long sentences, are forgotten.  With `counting`, `expected` gets what
+    kernels.hmm.dense counts.  Returns the log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
     """
     T, S, begin, state, emission, nulls = sentence
     words, first_word, weights, exits, first, last, bins = chances
