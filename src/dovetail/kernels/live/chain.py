@@ -82,7 +82,8 @@ def chain(sentence, chances, null, negligible, room, expected, counting):
     """One direction of one sentence: T words in turn pick one of S states, or NULL, which keeps the position.
 
     Positions up to `negligible`, or less in long sentences, are forgotten.  With `counting`, `expected` gets what
-    kernels.hmm.dense counts.  Returns the log-likelihood; unless `counting`, without the weights of last positions, so that all sentences together have a sum of 1.
+    kernels.hmm.dense counts.  Returns the log-likelihood; unless `counting`, without the weights of last positions, so that
+    all sentences together have a sum of 1.
     """
     T, S, begin, state, emission, nulls = sentence
     words, first_word, weights, exits, first, last, bins = chances
