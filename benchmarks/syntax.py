@@ -24,7 +24,7 @@ from commits import working_tree
 from dovetail import Aligner, Alignments, read_bitext
 from dovetail.errors import InputError
 from measure import CommandError, exit_when_terminated
-from papers.shown import Figure, drawn
+from papers.shown import Figure, Section, Table, drawn, rows_of
 from papers.store import Cell, Store
 from projection import DATA, Trees, carry, read_trees, score, write_trees
 from texts import Text
@@ -33,6 +33,11 @@ PAIRS = ("en-de", "en-cs")
 SYSTEMS = ("hmm", "graca2010-bijective", "graca2010-symmetric", "default", "eflomal")
 THRESHOLDS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
 COMBINATIONS = ("union", "grow-diag-final-and", "grow-diag", "intersection")
+GRACA = "Graça, Ganchev and Taskar 2010"
+PRINTED = (
+    "The paper's Figure 10 has curves (English to Bulgarian and to Spanish) and no numbers: both constrained models lie "
+    "above the HMM's at all numbers of edges."
+)
 LIKE = "like parts of speech"
 FILTERS = ("all links", LIKE)
 
@@ -99,20 +104,15 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
     parts = ["# Syntax transfer", _about(store)]
     rows: list[list[object]] = []
     for pair in pairs:
-        cells = [
-            cell for cell in store.cells.values() if cell.paper == "syntax" and cell.set == pair and cell.seed == seed
-        ]
-        cells.sort(key=lambda cell: SYSTEMS.index(cell.job))
+        cells = cells_of(store, pair, seed)
         missing = [name for name in SYSTEMS if name not in {cell.job for cell in cells}]
         if missing:
             parts.append(f"{pair}, not run: {', '.join(missing)}.")
         for kind in FILTERS if cells else ():
             title = f"{pair}, {kind}"
-            lines = {cell.job: [each[1:3] for each in cell.numbers[kind]] for cell in cells}
-            figure = Figure(title, "edges carried per sentence", "right, per cent", lines)
             file = f"syntax-{pair}-{kind.replace(' ', '-')}.svg"
-            (tables / file).write_text(drawn(figure), "utf-8")
-            parts += [f"## {title}", f"![{title}]({file})", markdown(cells, kind)]
+            (tables / file).write_text(drawn(figure(title, cells, kind)), "utf-8")
+            parts += [f"## {title}", f"![{title}]({file})", rows_of(table(title, cells, kind))]
             rows += (
                 [cell.job, pair, cell.size, seed, kind, *each, cell.commit, cell.signature]
                 for cell in cells
@@ -127,6 +127,29 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
         out.writerows(rows)
 
 
+def section(store: Store, pairs: Sequence[str], seed: int) -> Section:
+    """The same for the page of the papers' tables."""
+    made = Section(f"{GRACA}: Figure 10, edges of parse trees carried over links")
+    for pair in pairs:
+        cells = cells_of(store, pair, seed)
+        for kind in FILTERS if cells else ():
+            title = f"Figure 10: {pair}, {kind}"
+            made.tables.append(table(title, cells, kind))
+            made.figures.append(figure(title, cells, kind))
+    return made
+
+
+def cells_of(store: Store, pair: str, seed: int) -> list[Cell]:
+    """What is finished of a pair of languages, in the order of SYSTEMS."""
+    cells = [cell for cell in store.cells.values() if cell.paper == "syntax" and cell.set == pair and cell.seed == seed]
+    return sorted(cells, key=lambda cell: SYSTEMS.index(cell.job))
+
+
+def figure(title: str, cells: Sequence[Cell], kind: str) -> Figure:
+    lines = {cell.job: [each[1:3] for each in cell.numbers[kind]] for cell in cells}
+    return Figure(title, "edges carried per sentence", "right, per cent", lines, PRINTED)
+
+
 def right_at(points: Sequence[Point], edges: float) -> float | None:
     """Share of right edges where so many are carried per sentence, on the straight line between two points; None outside."""
     for (more, above), (fewer, below) in pairwise(points):
@@ -135,20 +158,17 @@ def right_at(points: Sequence[Point], edges: float) -> float | None:
     return None
 
 
-def markdown(cells: Sequence[Cell], kind: str) -> str:
+def table(title: str, cells: Sequence[Cell], kind: str) -> Table:
     """Right edges at equal numbers of them, and the best F."""
-    curves = {cell.job: [(each[1], each[2]) for each in cell.numbers[kind]] for cell in cells}
+    curves = {cell.job: [list(each[1:3]) for each in cell.numbers[kind]] for cell in cells}
     most = max((edges for curve in curves.values() for edges, _ in curve), default=0.0)
     counts = [number for number in range(2, 40, 2) if number <= most]
-    lines = [["system", *(f"right at {number}" for number in counts), "most edges", "best F"]]
-    lines.append(["---", *["---:"] * (len(lines[0]) - 1)])
+    rows = []
     for cell in cells:
-        points = [list(each) for each in curves[cell.job]]
-        shares = (right_at(points, number) for number in counts)
+        shares = (right_at(curves[cell.job], number) for number in counts)
         best = max(2 * p * r / (p + r) if p + r else 0.0 for _, _, p, r in cell.numbers[kind])
-        shown = ["–" if share is None else f"{share:.1f}" for share in shares]
-        lines.append([cell.job, *shown, f"{max(edges for edges, _ in points):.1f}", f"{best:.1f}"])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+        rows.append([f"`{cell.job}`", *shares, max(edges for edges, _ in curves[cell.job]), best])
+    return Table(title, ["system", *(f"right at {number}" for number in counts), "most edges", "best F"], rows)
 
 
 def _about(store: Store) -> str:
@@ -156,8 +176,7 @@ def _about(store: Store) -> str:
     return (
         f"Made by `python -m benchmarks.syntax`; commits {commits}; seeds and signatures are in `syntax.csv`. English trees"
         " of the parallel treebanks (PUD) are carried over links to German and to Czech; *right at n* is the share of right"
-        " edges, in per cent, where n are carried per sentence. The paper's Figure 10 has curves (English to Bulgarian and"
-        " to Spanish) and no numbers: both constrained models lie above the HMM's at all numbers of edges."
+        f" edges, in per cent, where n are carried per sentence. {PRINTED}"
     )
 
 

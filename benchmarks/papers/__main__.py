@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+import syntax
 from commits import working_tree
 from dovetail.errors import InputError
 from measure import exit_when_terminated
@@ -43,8 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if status:
         return status
     store = Store.open(options.out / "cells.jsonl")
+    trees = options.data / "pud"  # of Figure 10, which has texts of its own
+    if trees.exists() and not (options.set or options.paper or options.only):
+        for pair in syntax.PAIRS:
+            syntax.run(store, pair, argparse.Namespace(data=trees, system=None, seed=1, threads=options.threads))
     about = claims.about(store)
     sections = [section for module in PAPERS.values() for section in _sections(module, store)]
+    if any(cell.paper == "syntax" for cell in store.cells.values()):
+        sections.append(syntax.section(store, syntax.PAIRS, seed=1))
     sections += missing(store, sets, sizes)
     write(sections, store, about, options.out)
     for table in claims.tables(store):
