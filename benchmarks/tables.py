@@ -135,24 +135,34 @@ def fill_pages(work: Path, root: Path) -> None:
     tasks = {name: [task for one in reports for task in one["tasks"]] for name, reports in runs.items()}
     first = {**runs["headline"][0], "tasks": tasks["headline"]}
     (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    commits = ", ".join(sorted({one["commit"] for reports in runs.values() for one in reports}))
-    versions = dict.fromkeys(
-        aligner["version"] for own in tasks.values() for task in own for aligner in task["aligners"]
-    )
-    about = f"Commit {commits}; {machine_line(first['machine'])}; {'; '.join(versions)}. One round, two runs at a time."
-    made = f"Made at commit {commits} by {SOURCES}"
+
+    def commits(*names: str) -> str:
+        return ", ".join(sorted({one["commit"] for name in names for one in runs[name]}))
+
+    def about(*names: str) -> str:
+        used = dict.fromkeys(
+            aligner["version"] for name in names for task in tasks[name] for aligner in task["aligners"]
+        )
+        machine = machine_line(runs[names[0]][0]["machine"])
+        return f"Commit {commits(*names)}; {machine}; {'; '.join(used)}. One round, two runs at a time."
+
+    made = f"Made at commit {commits('headline', 'papers')} by {SOURCES}"
     put(root / "README.md", {"headlines": f"{headlines(tasks['headline'], tasks['papers'])}\n\n{made}"})
     large = merged(tasks["presets"] + tasks["whole"])
     put(
         root / "benchmarks" / "RESULTS.md",
         {
-            "small": "\n\n".join([about, commands("headline"), tables(tasks["headline"], PLANS["headline"].peers)]),
-            "large": "\n\n".join([about, commands("presets", "whole"), tables(large, PLANS["presets"].peers)]),
+            "small": "\n\n".join(
+                [about("headline"), typed("headline"), tables(tasks["headline"], PLANS["headline"].peers)]
+            ),
+            "large": "\n\n".join(
+                [about("presets", "whole"), typed("presets", "whole"), tables(large, PLANS["presets"].peers)]
+            ),
         },
     )
     every = merged([task for name in DETAILS for task in tasks[name]])
     glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images", "../images")
-    (root / "benchmarks" / "results" / "peers.md").write_text(details(work, about, glance), "utf-8")
+    (root / "benchmarks" / "results" / "peers.md").write_text(details(work, about(*DETAILS), glance), "utf-8")
 
 
 def details(work: Path, about: str, glance: Sequence[str]) -> str:
@@ -165,7 +175,7 @@ def details(work: Path, about: str, glance: Sequence[str]) -> str:
     parts = [
         "# Beside other aligners",
         about,
-        commands(*DETAILS),
+        typed(*DETAILS),
         PUBLISHED,
         how_to_read,
         "## All sets at a glance",
@@ -176,19 +186,19 @@ def details(work: Path, about: str, glance: Sequence[str]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def commands(*names: str) -> str:
+def typed(*names: str) -> str:
     """The runs as somebody would type them, line by line."""
-    typed = []
+    lines = []
     for name in names:
         words = ["python benchmarks/peers.py", *PLANS[name].words(PLANS[name].sets)]
-        typed.append(
+        lines.append(
             fill(
                 " ".join(words).replace("--set ", "--set\u00a0"), 130, subsequent_indent="    ", break_on_hyphens=False
             )
             .replace("\n", " \\\n")
             .replace("\u00a0", " ")
         )
-    return "```sh\n" + "\n".join(typed) + "\n```"
+    return "```sh\n" + "\n".join(lines) + "\n```"
 
 
 def tables(tasks: list[dict[str, Any]], peers: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.joining import picked
 from dovetail.bitext.sharding import SHARD_CELLS
 from dovetail.bitext.shards import BLOCK_CELLS, shard_of
@@ -26,6 +27,7 @@ from dovetail.training.drawing import Lesson, SampleOptions
 
 MB = 1 << 20
 PROGRAM = 140 * MB  # Python, numpy, numba and compiled kernels
+KERNELS = 90 * MB  # of that, what is loaded when it is first called
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
@@ -34,15 +36,18 @@ TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
 
 
 class Needs(NamedTuple):
-    """Bytes for each cell, for each cell of a block (the largest that is worked on at once), and for each slot."""
+    """Bytes for each cell, for each cell of a block (the largest that is worked on at once), for each slot and each word."""
 
     cell: float
     block_cell: float
     slot: float
+    word: float = 0.0  # of either vocabulary
 
 
-# Of live cells (the presets), all at once or, with less, after a part was learned from first; and of all other models.
-ALL_AT_ONCE, PART_FIRST, DENSE = Needs(8.5, 44, 62), Needs(6, 20, 62), Needs(2.5, 12, 24)
+# Of live cells (the presets), all at once or, with less, after a part was learned from first, and of fewer of them without
+# fertilities; and of all other models.  Languages with many forms of each word need most: their words and stems do.
+ALL_AT_ONCE, PART_FIRST = Needs(5.8, 0, 77, 6100), Needs(5.5, 20, 62, 3000)
+WITHOUT_FERTILITY, DENSE = Needs(16.6, 19, 0, 4300), Needs(2.5, 12, 24)
 NEEDS = {
     "joint-hmm": ALL_AT_ONCE,
     "hmm-bayes": Needs(10, 12, 24),
@@ -54,27 +59,33 @@ NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT, "mermer2011": SWEPT,
 # Of the whole text, in shards, too: of that without long pairs; of links that were in samples, which the model remembers.
 MORE_PER_TOKEN = {"graca2010": 8, "mermer2011": 48}
 
-LOOKED_AT = 2000  # pairs whose slots are counted
-GROWTH = 0.75  # of slots with cells, an exponent: 0.72 to 0.80 on 2,000 to 40,000 pairs of en-fr and de-en
+LOOKED_AT = 4000  # pairs whose slots are counted, and those of every fourth of them
+FLATTENING = 0.03  # by which slots grow less, as an exponent of cells, from there to ten times as many pairs and more
 
 
 @dataclass(frozen=True)
 class TextFacts:
-    """What is known of what will be learned from when nothing has been learned yet; `slots` are estimated."""
+    """What is known of what will be learned from when nothing has been learned yet; `slots` are estimated.
+
+    They grow as cells to the power of `growth`: 0.76 to 0.88, most where words have many forms.
+    """
 
     pairs: int
     tokens: int
     cells: int
     slots: int
+    words: int
+    growth: float
     sampled: bool
 
     def slots_of(self, cells: int) -> float:
         """Slots of a part of so many cells: they grow less than these."""
-        return self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** GROWTH
+        return self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** self.growth
 
     def learning(self, needs: Needs, cells: int) -> float:
         """Bytes for a part of so many cells."""
-        return needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * self.slots_of(cells)
+        each = needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * self.slots_of(cells)
+        return each + needs.word * self.words
 
 
 def facts_of(learned: Lesson) -> TextFacts:
@@ -82,20 +93,36 @@ def facts_of(learned: Lesson) -> TextFacts:
     bitext = learned.bitext
     cells = int(pair_cells(bitext).sum())
     few = min(LOOKED_AT, len(bitext))
-    part = picked(bitext, np.arange(few) * len(bitext) // max(few, 1))
-    seen = int(pair_cells(part).sum())
-    slots = len(shard_of(part, Pool(1)).slots) * (cells / seen) ** GROWTH if seen else 0
-    return TextFacts(len(bitext), len(bitext.source.ids) + len(bitext.target.ids), cells, int(slots), learned.sampled)
+    (seen, slots), (fewer, least) = (_slots_of(bitext, number) for number in (few, -(-few // 4)))
+    growth = float(np.log(slots / least) / np.log(seen / fewer)) - FLATTENING if seen > fewer > 0 else 1.0
+    growth = min(max(growth, 0.5), 1.0)
+    slots = int(slots * (cells / seen) ** growth) if seen else 0
+    tokens, words = (sum(sizes) for sizes in zip(*_sizes(bitext), strict=True))
+    return TextFacts(len(bitext), tokens, cells, slots, words, growth, learned.sampled)
+
+
+def _sizes(bitext: Bitext) -> list[tuple[int, int]]:
+    """Tokens and words of both sides."""
+    return [(len(side.ids), len(side.vocabulary)) for side in (bitext.source, bitext.target)]
+
+
+def _slots_of(bitext: Bitext, number: int) -> tuple[int, int]:
+    """Cells and slots of so many pairs, drawn evenly."""
+    part = picked(bitext, np.arange(number) * len(bitext) // max(number, 1))
+    return int(pair_cells(part).sum()), len(shard_of(part, Pool(1)).slots)
 
 
 def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     """Bytes of memory that learning from such a text, and aligning it, takes at its peak."""
     needs = NEEDS.get(recipe.model, DENSE)
+    if needs is ALL_AT_ONCE and not recipe.options["largest_fertility"]:
+        needs = WITHOUT_FERTILITY
     stages = [(needs, facts.cells)]
     if samples_first(recipe.options, facts):
         stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
     if in_shards(recipe, facts.sampled, facts.cells):
-        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS
+        # What words need was measured with the tokens, below.
+        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0])._replace(word=0.0), SHARD_CELLS
     per_token = TOKEN + MORE_PER_TOKEN.get(recipe.model, 0)
     learning = per_token * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
@@ -122,7 +149,8 @@ def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, thr
     Without a lesson, a model that is in memory already aligns a text.
     """
     if learned is None:
-        needed = used_memory() + ALIGNING * PART_CELLS + (threads - 1) * BESIDE
+        seen = 1 + len(recipe.options.of(Views).alternatives)
+        needed = used_memory() + KERNELS + seen * ALIGNING * PART_CELLS + (threads - 1) * BESIDE
     else:
         needed = required_memory(recipe, facts_of(learned), threads)
     allowed = free_memory() // 2 if budget is None else budget
