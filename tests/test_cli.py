@@ -675,7 +675,7 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_closes(bitext, tmp_path):
 # align: saving
 
 
-@pytest.mark.parametrize("option", ["--load", "--save", "--warm-start", "--dictionary", "--development-gold"])
+@pytest.mark.parametrize("option", ["--load", "--save", "--warm-start", "--dictionary", "--development-gold", "--work"])
 def test_an_empty_name_is_refused(dovetail, bitext, option):
     result = dovetail("align", *bitext, option, "")
     assert (result.status, result.out) == (2, "")

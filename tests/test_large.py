@@ -21,9 +21,10 @@ from dovetail.bitext.source import TextSource
 from dovetail.durable import put
 from dovetail.large import memory
 from dovetail.large.memory import facts_of, required_memory
-from dovetail.large.work import WorkFolder, work_folder
+from dovetail.large.work import RECORD, WorkFolder, work_folder
 from dovetail.recipes import find_recipe
 from dovetail.training.drawing import lesson
+from folders import contents
 
 LARGE = killing.LARGE
 FAST = "--recipe", "fast", *LARGE
@@ -188,6 +189,36 @@ def test_a_work_folder_belongs_to_one_command_and_one_run(texts, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="no folder to work in"), work_folder(str(tmp_path / "file")):
         pass
+
+
+def test_a_folder_of_the_users_own_is_not_worked_in(texts, tmp_path):
+    own = {"links": b"mine", "model/model.json": b"mine, too", "lock": b""}
+    (tmp_path / "model").mkdir()
+    for name, content in own.items():
+        (tmp_path / name).write_bytes(content)
+    for work, what in ((".", b"is neither empty nor a work folder"), ("", b"--work has an empty name")):
+        done = run(tmp_path, texts / "x.en", texts / "x.fr", *FAST, "--work", work)
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+        assert what in done.stderr
+        assert contents(tmp_path) == own
+
+
+@pytest.mark.parametrize("written", [None, b"", RECORD[:9], b"\0" * len(RECORD), RECORD])
+def test_a_folder_that_a_killed_run_had_only_begun_is_taken(tmp_path, written):
+    """The name of a record may come to the disk before its bytes do."""
+    if written is not None:
+        (tmp_path / "lock").write_bytes(written)
+    for _ in range(2):
+        with work_folder(str(tmp_path)) as folder:
+            assert contents(tmp_path)["lock"] == RECORD
+            put(folder.place / "command.json", b"{}")
+
+
+def test_a_folder_is_recorded_as_ours_before_anything_is_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: 1 // 0)
+    with pytest.raises(ZeroDivisionError), work_folder(str(tmp_path / "work")):
+        pass
+    assert contents(tmp_path / "work") == {"lock": RECORD}
 
 
 def test_a_journal_that_was_cut_short_counts_as_far_as_it_is_whole(tmp_path):

@@ -1,8 +1,8 @@
 """The work folder: what a run has finished, so that after any end, a SIGKILL or a power cut too, the same command goes on.
 
 Every stage writes beside, makes sure that it is on disk, and renames: what has its name is whole.
-`command.json` says whose folder it is, `source.zst` and `target.zst` hold what came from pipes, `model` with
-`learned.json` what was learned, and `links` what has been aligned, as far as the last line of `journal` says.
+`lock` says that it is one of ours, `command.json` whose, `source.zst` and `target.zst` hold what came from pipes, `model`
+with `learned.json` what was learned, and `links` what has been aligned, as far as the last line of `journal` says.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO, cast
 
 from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
@@ -26,6 +26,7 @@ from dovetail.durable import locked, put, to_disk
 from dovetail.errors import InputError
 
 BLOCK = 1 << 20
+RECORD = b"A folder that `dovetail align --work` works in: without this file it is not taken for one.\n"
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,10 @@ class LinkJournal:
 
 @contextmanager
 def work_folder(place: str | None) -> Iterator[WorkFolder]:
-    """The folder of this name, made if need be and locked; without a name a temporary one, which goes in the end."""
+    """The folder of this name, made if need be and locked; without a name a temporary one, which goes in the end.
+
+    What others have put into a folder is never touched: InputError if it holds anything, but not our record.
+    """
     if place is None:
         with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary:
             yield WorkFolder(Path(temporary))
@@ -168,14 +172,39 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
     path = Path(place)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        with open(path / "lock", "w") as lock:
+        if not _is_ours(path):
+            raise InputError("is neither empty nor a work folder", path=place, remedy="Name a new folder.")
+        with open(path / "lock", "ab") as lock:
             if not locked(lock.fileno()):
                 raise InputError("another run works in this folder", path=place, remedy="Wait for it, or name another.")
+            _record(lock, path)
             yield WorkFolder(path)
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         if error.filename is None or not os.fspath(error.filename).startswith(place):
             raise
         raise InputError(f"no folder to work in ({error.strerror})", path=place, remedy="Name another.") from error
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is empty or has our record, all of it or as much as a run wrote that was killed over it."""
+    names = os.listdir(path)  # before the record is read: a run that comes between writes that first
+    if not names:
+        return True
+    record = path / "lock"
+    if not record.is_file():
+        return False
+    written = record.read_bytes()
+    return written == RECORD or (names == [record.name] and RECORD.startswith(written.rstrip(b"\0")))
+
+
+def _record(lock: BinaryIO, path: Path) -> None:
+    """Say that the folder is ours, on disk before anything else is in it."""
+    if (path / "lock").read_bytes() != RECORD:
+        lock.truncate(0)
+        lock.write(RECORD)
+        lock.flush()
+    os.fsync(lock.fileno())  # of a run before, too, which may have been killed over it
+    to_disk(path)
 
 
 def _is_pipe(path: StrPath) -> bool:
