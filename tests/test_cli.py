@@ -609,8 +609,20 @@ def test_a_full_disk_is_one_line_too(bitext):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, "align", *bitext], stdout=full, stderr=subprocess.PIPE, timeout=100)
     assert done.returncode == 1
-    assert b"No space left" in done.stderr
+    assert b"standard output: No space left on device. Free some space" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "place", ["os.fsync", "dovetail.bitext.store._write", "dovetail.large.work.LinkJournal.finished"]
+)
+def test_a_run_goes_on_when_its_full_disk_has_room_again(dovetail, bitext, tmp_path, monkeypatch, place):
+    with monkeypatch.context() as full:
+        full.setattr(place, failing_with(OSError(28, "No space left on device")))
+        result = dovetail("align", *bitext, *PLAIN, "--work", tmp_path / "work", "--quiet")
+    assert (result.status, result.out) == (2, "")
+    assert re.fullmatch(rf"dovetail: {tmp_path}/work\S*: no room left .*Free some space and run the.*\n", result.err)
+    assert dovetail("align", *bitext, *PLAIN, "--work", tmp_path / "work", "--quiet").lines
 
 
 @pytest.mark.parametrize("arguments", [["recipes"], ["align", "a.en", "a.fr", "--format", "jsonl", "--quiet"]])

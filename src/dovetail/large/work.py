@@ -22,7 +22,7 @@ from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.text import display_name, open_bytes
-from dovetail.durable import locked, put, to_disk
+from dovetail.durable import locked, put, room_in, to_disk
 from dovetail.errors import InputError
 
 BLOCK = 1 << 20
@@ -166,23 +166,30 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
     What others have put into a folder is never touched: InputError if it holds anything, but not our record.
     """
     if place is None:
-        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary:
+        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary, room_in(temporary):
             yield WorkFolder(Path(temporary))
         return
     path = Path(place)
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        if not _is_ours(path):
-            raise InputError("is neither empty nor a work folder", path=place, remedy="Name a new folder.")
-        with open(path / "lock", "ab") as lock:
-            if not locked(lock.fileno()):
-                raise InputError("another run works in this folder", path=place, remedy="Wait for it, or name another.")
-            _record(lock, path)
+        with room_in(path), _taken(path):
             yield WorkFolder(path)
     except (FileExistsError, NotADirectoryError, PermissionError) as error:
         if error.filename is None or not os.fspath(error.filename).startswith(place):
             raise
         raise InputError(f"no folder to work in ({error.strerror})", path=place, remedy="Name another.") from error
+
+
+@contextmanager
+def _taken(path: Path) -> Iterator[None]:
+    """The folder is ours, and this run's alone."""
+    path.mkdir(parents=True, exist_ok=True)
+    if not _is_ours(path):
+        raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
+    with open(path / "lock", "ab") as lock:
+        if not locked(lock.fileno()):
+            raise InputError("another run works in this folder", path=path, remedy="Wait for it, or name another.")
+        _record(lock, path)
+        yield
 
 
 def _is_ours(path: Path) -> bool:
