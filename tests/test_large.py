@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from benchmarks.memory import need_of
@@ -18,6 +22,7 @@ import many_texts
 from dovetail import Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
+from dovetail.bitext.text import read_lines
 from dovetail.durable import put
 from dovetail.large import memory
 from dovetail.large.memory import facts_of, required_memory
@@ -80,6 +85,49 @@ def test_two_pipes_are_put_by(texts, expected):
     for name in names:
         name.unlink()
     assert done.stdout == expected, done.stderr
+
+
+def test_another_text_from_a_pipe_is_no_text_to_go_on_with(texts, expected, tmp_path):
+    tsv = (texts / "x.tsv").read_bytes()
+    arguments = "-", *FAST, "--work", tmp_path / "work"
+    assert b"standard input: the file is empty" in run(texts, *arguments).stderr
+    assert links(texts, *arguments, stdin=tsv) == expected
+    for other in (tsv.replace(b"w1\t", b"w2\t", 1), tsv[:-1], tsv + b"a\tb\n", b"a\tb\n"):
+        done = run(texts, *arguments, stdin=other)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"standard input: not the text that the work in" in done.stderr
+    for again in (tsv, b"", gzip.compress(tsv)):
+        assert links(texts, *arguments, stdin=again) == expected
+    (tmp_path / "work" / "source.zst").unlink()  # as if putting by had been interrupted
+    (tmp_path / "work" / ".source.zst").write_bytes(b"half")
+    assert links(texts, *arguments, stdin=tsv) == expected
+
+
+def test_nobody_types_a_text_again_to_go_on(tmp_path, monkeypatch):
+    folder, text = WorkFolder(tmp_path), TextSource("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tb\n")))
+    folder.spooled(text)
+    for nobody in (None, SimpleNamespace(isatty=lambda: True)):
+        monkeypatch.setattr(sys, "stdin", nobody)
+        assert list(folder.spooled(text)) == ["source"]
+
+
+def test_two_pipes_are_put_by_together_or_anew(tmp_path):
+    def spooled(first, second):
+        paths = [tmp_path / name for name in ("a", "b")]
+        for path, content in zip(paths, (first, second), strict=True):
+            if not path.exists():
+                os.mkfifo(path)
+            threading.Thread(target=path.write_bytes, args=(content,), daemon=True).start()
+        return WorkFolder(tmp_path).spooled(TextSource(*paths))
+
+    files = spooled(b"one\ntwo\n", b"un\ndeux\n")
+    assert [list(read_lines(files[side])) for side in files] == [["one", "two"], ["un", "deux"]]
+    with pytest.raises(InputError, match=r"a and .*b: not the text that the work in"):
+        spooled(b"one\ntwo\n", b"un\ntrois\n")
+    (tmp_path / "target.zst").unlink()  # killed between the two
+    files = spooled(b"three\n", b"trois\n")
+    assert [list(read_lines(files[side])) for side in files] == [["three"], ["trois"]]
 
 
 def test_bad_text_in_a_pipe_is_told_of_as_standard_input(texts):

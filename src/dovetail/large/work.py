@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from typing import IO, Any, BinaryIO, cast
 from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
-from dovetail.bitext.text import display_name, open_bytes
+from dovetail.bitext.text import display_name, empty_file, open_bytes
 from dovetail.durable import locked, put, room_in, to_disk
 from dovetail.errors import InputError
 
@@ -64,31 +65,62 @@ class WorkFolder:
             )
 
     def spooled(self, text: TextSource) -> dict[str, Any]:
-        """Which sides of a text are pipes, and the files that they become now, or have become in a run before."""
+        """Which sides of a text are pipes, and the files that they become now, or have become in a run before.
+
+        What a pipe brings then must be the same text again, unless it is a standard input that brings nothing.
+        """
         found: dict[str, Any] = {}
         for side in ("source", "target"):
             path = getattr(text, side)
             if path is not None and _is_pipe(path):
                 found[side] = Spool(os.fspath(self.place / f"{side}.zst"), display_name(path))
-        waiting = {side: spool for side, spool in found.items() if not os.path.exists(spool)}
-        if len(waiting) == 2:  # whoever fills both may wait until both are read
-            self._put_by(list(waiting.values()), read_in_step(text.source, cast(StrPath, text.target), "strict"))
-        for side, spool in waiting.items() if len(waiting) == 1 else ():
-            self._put_by([spool], ((0, block) for block in _blocks(getattr(text, side))))
+        if not found:
+            return found
+        spools = list(found.values())
+        blocks: Iterable[tuple[int, bytes]]
+        if len(found) == 2:  # whoever fills both may wait until both are read
+            blocks = read_in_step(text.source, cast(StrPath, text.target), "strict")
+        else:
+            blocks = ((0, block) for side in found for block in _blocks(getattr(text, side)))
+        if not all(map(os.path.exists, spools)):  # of two both, anew: they belong together
+            self._put_by(spools, blocks)
+        elif not (_is_silent() and any(spool.display == "standard input" for spool in spools)):
+            self._check_same(spools, blocks)
         return found
 
     def _put_by(self, spools: list[Spool], blocks: Iterable[tuple[int, bytes]]) -> None:
         from xopen import xopen
 
         beside = [self.place / f".{Path(spool).name}" for spool in spools]
+        empty = True
         with ExitStack() as stack:
             handles = [stack.enter_context(xopen(path, "wb", threads=0)) for path in beside]
             for side, block in blocks:
                 handles[side].write(block)
+                empty = False
+        if empty:  # and stays so in no later run
+            raise empty_file(spools[0])
         for path, spool in zip(beside, spools, strict=True):
             to_disk(path)
             os.replace(path, spool)
         to_disk(self.place)
+
+    def _check_same(self, spools: list[Spool], blocks: Iterable[tuple[int, bytes]]) -> None:
+        """InputError if pipes bring anything but what was put by."""
+        came, same = False, True
+        with ExitStack() as stack:
+            before = [stack.enter_context(open_bytes(spool)) for spool in spools]
+            for side, block in blocks:
+                came, same = True, before[side].read(len(block)) == block
+                if not same:
+                    break
+            if same and not (came and any(handle.read(1) for handle in before)):
+                return
+        raise InputError(
+            f"not the text that the work in {self.place} began with",
+            path=" and ".join(spool.display for spool in spools),
+            remedy="Name another folder, or remove that one.",
+        )
 
     @property
     def learned(self) -> dict[str, Any] | None:
@@ -217,6 +249,11 @@ def _record(lock: BinaryIO, path: Path) -> None:
 def _is_pipe(path: StrPath) -> bool:
     """Whether this can be read but once."""
     return os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _is_silent() -> bool:
+    """Whether nobody has put anything behind standard input."""
+    return sys.stdin is None or sys.stdin.isatty()
 
 
 def _blocks(path: StrPath) -> Iterator[bytes]:
