@@ -992,6 +992,13 @@ def test_raw_text_goes_through_every_command(dovetail, texts, tmp_path):
     assert dovetail("align", *sides, "--tokenizer", "unicode,magic").status == 2
 
 
+@pytest.mark.parametrize("name", ["align", "lexicon", "view"])
+def test_columns_are_not_chosen_from_two_files(dovetail, bitext, tmp_path, name):
+    result = dovetail(name, *bitext, "--columns", "1,2", "-o", tmp_path / "out")
+    assert (result.status, os.listdir(tmp_path)) == (2, [])
+    assert "--columns chooses among those of one file, and two are named" in result.err
+
+
 def test_a_column_of_numbers_is_not_aligned_as_text(dovetail, bitext, tmp_path):
     sides = [side.read_text("utf-8").splitlines() for side in bitext]
     rows = [f"{n}\t{a}\t{b}\n" for n, (a, b) in enumerate(zip(*sides, strict=True))]
