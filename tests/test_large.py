@@ -333,6 +333,15 @@ def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
     assert memory.free_memory() > 0
 
 
+def test_a_smaller_recipe_is_proposed_only_to_those_who_can_choose_it():
+    bitext = Bitext.from_pairs([(["a"] * 9, ["b"] * 9)] * 9, options=TextOptions())
+    for name, learned, can in (("hmm", bitext, True), ("fast", bitext, False), ("hmm", None, False)):
+        recipe = find_recipe(name)
+        with pytest.raises(InputError, match=r"--memory [0-9]+M at least") as refused:
+            memory.check_budget(recipe, learned and lesson(learned, recipe.options), 1)
+        assert ("--recipe fast" in str(refused.value)) == can
+
+
 def test_the_estimate_of_a_sampled_text_does_not_grow_with_it(texts):
     recipe = find_recipe("fast").with_options({"sample": 2000, "whole_cells": 5000, "largest_sample": 3000})
     few = required_memory(recipe, facts_of(lesson(TextSource(texts / "x.en", texts / "x.fr"), recipe.options)))
