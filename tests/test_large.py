@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -234,9 +235,41 @@ def test_a_work_folder_belongs_to_one_command_and_one_run(texts, tmp_path):
         done = run(texts, "x.en", "x.fr", *FAST, "--work", work)
     assert done.returncode == 2
     assert b"another run works in this folder" in done.stderr
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="no folder to work in"), work_folder(str(tmp_path / "file")):
+
+
+@pytest.mark.parametrize("name", ["file", "file/folder/", "./readonly/new", "readonly/deep/er", "readonly/old"])
+def test_a_folder_that_cannot_be_written_to_is_refused_with_a_remedy(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with work_folder("readonly/old"):
         pass
+    monkeypatch.setattr(os, "mkdir", readonly(os.mkdir))
+    monkeypatch.setattr("builtins.open", readonly(open))
+    with pytest.raises(InputError, match=r"no folder to work in \(.*\)\. Name one that") as refused, work_folder(name):
+        pass
+    assert refused.value.path == name
+
+
+def readonly(function):
+    def call(path, *arguments, **settings):
+        if "readonly" in str(path):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return function(path, *arguments, **settings)
+
+    return call
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place where nobody can make a folder")
+def test_a_run_that_has_no_folder_to_work_in_ends_with_one_line(texts):
+    done = run(texts, "x.en", "x.fr", *FAST, "--work", "/proc/no/folder")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"/proc/no/folder: no folder to work in" in done.stderr
+
+
+def test_a_full_disk_elsewhere_is_not_the_work_folders(tmp_path):
+    for name in ("run.links", "standard output"):
+        with pytest.raises(OSError, match=name), work_folder(str(tmp_path / "run")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path / name))
 
 
 def test_a_folder_of_the_users_own_is_not_worked_in(texts, tmp_path):

@@ -23,11 +23,10 @@ BLOCK = 1 << 20
 @contextmanager
 def room_in(folder: str | os.PathLike[str]) -> Iterator[None]:
     """Have it told, with a remedy, when the disk has no room for what is written in a folder."""
-    place = os.fspath(folder)
     try:
         yield
     except OSError as error:
-        if error.errno not in FULL or not str(error.filename or place).startswith(place):
+        if error.errno not in FULL or not Path(error.filename or folder).is_relative_to(folder):
             raise
         raise InputError(
             f"no room left to work in ({error.strerror})",

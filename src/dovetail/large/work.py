@@ -205,16 +205,21 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
     try:
         with room_in(path), _taken(path):
             yield WorkFolder(path)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        if error.filename is None or not os.fspath(error.filename).startswith(place):
+    except OSError as error:
+        if error.filename is None or not Path(error.filename).is_relative_to(path):
             raise
-        raise InputError(f"no folder to work in ({error.strerror})", path=place, remedy="Name another.") from error
+        raise InputError(
+            f"no folder to work in ({error.strerror})", path=place, remedy="Name one that you can write to."
+        ) from error
 
 
 @contextmanager
 def _taken(path: Path) -> Iterator[None]:
     """The folder is ours, and this run's alone."""
-    path.mkdir(parents=True, exist_ok=True)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error  # and not the name of a parent
     if not _is_ours(path):
         raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
     with open(path / "lock", "ab") as lock:
