@@ -7,6 +7,7 @@ import gzip
 import io
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from dovetail import Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.text import read_lines
+from dovetail.cli.run import said_if_interrupted
 from dovetail.durable import put
 from dovetail.large import memory
 from dovetail.large.memory import facts_of, required_memory
@@ -188,6 +190,20 @@ def test_an_interruption_says_how_to_go_on(texts, tmp_path):
     assert process.wait(60) == 130
     assert b"the same command goes on where it was" in process.stderr.read()
     assert not (tmp_path / "links").exists()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "output", "told"),
+    [(59, "-", None), (61, "-", "nothing was kept .* --work DIR"), (61, "*.links", "files that are not there yet")],
+)
+def test_an_interruption_of_a_long_run_says_what_would_have_kept_it(monkeypatch, seconds, output, told):
+    clock = iter((0.0, seconds))
+    monkeypatch.setattr("dovetail.cli.run.monotonic", lambda: next(clock))
+    with pytest.raises(KeyboardInterrupt) as interrupted, said_if_interrupted(None, output):
+        raise KeyboardInterrupt
+    notes = getattr(interrupted.value, "__notes__", [])
+    assert len(notes) == (told is not None)
+    assert all(re.search(told, note) for note in notes)
 
 
 BUSY_RUN = """
