@@ -609,8 +609,20 @@ def test_a_full_disk_is_one_line_too(bitext):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, "align", *bitext], stdout=full, stderr=subprocess.PIPE, timeout=100)
     assert done.returncode == 1
-    assert b"No space left" in done.stderr
+    assert b"standard output: No space left on device. Free some space" in done.stderr
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "place", ["os.fsync", "dovetail.bitext.store._write", "dovetail.large.work.LinkJournal.finished"]
+)
+def test_a_run_goes_on_when_its_full_disk_has_room_again(dovetail, bitext, tmp_path, monkeypatch, place):
+    with monkeypatch.context() as full:
+        full.setattr(place, failing_with(OSError(28, "No space left on device")))
+        result = dovetail("align", *bitext, *PLAIN, "--work", tmp_path / "work", "--quiet")
+    assert (result.status, result.out) == (2, "")
+    assert re.fullmatch(rf"dovetail: {tmp_path}/work\S*: no room left .*Free some space and run the.*\n", result.err)
+    assert dovetail("align", *bitext, *PLAIN, "--work", tmp_path / "work", "--quiet").lines
 
 
 @pytest.mark.parametrize("arguments", [["recipes"], ["align", "a.en", "a.fr", "--format", "jsonl", "--quiet"]])
@@ -675,7 +687,7 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_closes(bitext, tmp_path):
 # align: saving
 
 
-@pytest.mark.parametrize("option", ["--load", "--save", "--warm-start", "--dictionary", "--development-gold"])
+@pytest.mark.parametrize("option", ["--load", "--save", "--warm-start", "--dictionary", "--development-gold", "--work"])
 def test_an_empty_name_is_refused(dovetail, bitext, option):
     result = dovetail("align", *bitext, option, "")
     assert (result.status, result.out) == (2, "")
@@ -978,6 +990,13 @@ def test_raw_text_goes_through_every_command(dovetail, texts, tmp_path):
         result = dovetail("describe", *sides, "--links", links)
         assert (result.status, "lies outside" in result.err) == (2, True)
     assert dovetail("align", *sides, "--tokenizer", "unicode,magic").status == 2
+
+
+@pytest.mark.parametrize("name", ["align", "lexicon", "view"])
+def test_columns_are_not_chosen_from_two_files(dovetail, bitext, tmp_path, name):
+    result = dovetail(name, *bitext, "--columns", "1,2", "-o", tmp_path / "out")
+    assert (result.status, os.listdir(tmp_path)) == (2, [])
+    assert "--columns chooses among those of one file, and two are named" in result.err
 
 
 def test_a_column_of_numbers_is_not_aligned_as_text(dovetail, bitext, tmp_path):

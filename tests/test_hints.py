@@ -10,6 +10,8 @@ import pytest
 from dovetail import Aligner, Bitext, InputError, TextOptions, read_bitext
 from dovetail.bitext.hints import hints
 from dovetail.bitext.readers import read_pairs
+from dovetail.bitext.source import TextSource
+from dovetail.bitext.stream import stream_bitext
 from dovetail.bitext.tokenize import tokenizer_pair
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -110,3 +112,8 @@ def test_columns_that_are_not_there_are_refused_with_their_line(tmp_path):
     (tmp_path / "other").write_text("a b\n")
     with pytest.raises(InputError, match="--columns is for text between tabs"):
         read_pairs(tmp_path / "other", tmp_path / "other", columns=(1, 2))
+    for read in (read_bitext, lambda *paths, **how: next(stream_bitext(*paths, **how))):
+        with pytest.raises(InputError, match="--columns is for text between tabs"):
+            read(tmp_path / "other", tmp_path / "other", columns=(1, 2))
+    with pytest.raises(InputError, match="--columns is for text between tabs"):
+        TextSource(tmp_path / "other", tmp_path / "other", {"columns": (1, 2)}).held(100)

@@ -187,6 +187,17 @@ def test_a_work_folder_of_another_training_is_refused(demo, tmp_path):
     (tmp_path / "other" / "thesis.tex").touch()
     with pytest.raises(InputError, match="neither empty"):
         Aligner("ibm1").fit(demo, work=tmp_path / "other")
+    assert contents(tmp_path / "other") == {"thesis.tex": b""}
+    (tmp_path / "other" / "about.json").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="something else"):
+        Aligner("ibm1").fit(demo, work=tmp_path / "other")
+
+
+def test_the_current_folder_is_not_worked_in_for_want_of_a_name(demo, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no name for the work folder"):
+        Aligner("ibm1").fit(demo, work="")
+    assert contents(tmp_path) == {}
 
 
 def test_what_is_kept_comes_back_as_it_was(tmp_path):

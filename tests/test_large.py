@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from benchmarks.memory import need_of
@@ -18,12 +24,15 @@ import many_texts
 from dovetail import Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
+from dovetail.bitext.text import read_lines
+from dovetail.cli.run import said_if_interrupted
 from dovetail.durable import put
 from dovetail.large import memory
 from dovetail.large.memory import facts_of, required_memory
-from dovetail.large.work import WorkFolder, work_folder
+from dovetail.large.work import RECORD, WorkFolder, work_folder
 from dovetail.recipes import find_recipe
 from dovetail.training.drawing import lesson
+from folders import contents
 
 LARGE = killing.LARGE
 FAST = "--recipe", "fast", *LARGE
@@ -79,6 +88,49 @@ def test_two_pipes_are_put_by(texts, expected):
     for name in names:
         name.unlink()
     assert done.stdout == expected, done.stderr
+
+
+def test_another_text_from_a_pipe_is_no_text_to_go_on_with(texts, expected, tmp_path):
+    tsv = (texts / "x.tsv").read_bytes()
+    arguments = "-", *FAST, "--work", tmp_path / "work"
+    assert b"standard input: the file is empty" in run(texts, *arguments).stderr
+    assert links(texts, *arguments, stdin=tsv) == expected
+    for other in (tsv.replace(b"w1\t", b"w2\t", 1), tsv[:-1], tsv + b"a\tb\n", b"a\tb\n"):
+        done = run(texts, *arguments, stdin=other)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert b"standard input: not the text that the work in" in done.stderr
+    for again in (tsv, b"", gzip.compress(tsv)):
+        assert links(texts, *arguments, stdin=again) == expected
+    (tmp_path / "work" / "source.zst").unlink()  # as if putting by had been interrupted
+    (tmp_path / "work" / ".source.zst").write_bytes(b"half")
+    assert links(texts, *arguments, stdin=tsv) == expected
+
+
+def test_nobody_types_a_text_again_to_go_on(tmp_path, monkeypatch):
+    folder, text = WorkFolder(tmp_path), TextSource("-")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\tb\n")))
+    folder.spooled(text)
+    for nobody in (None, SimpleNamespace(isatty=lambda: True)):
+        monkeypatch.setattr(sys, "stdin", nobody)
+        assert list(folder.spooled(text)) == ["source"]
+
+
+def test_two_pipes_are_put_by_together_or_anew(tmp_path):
+    def spooled(first, second):
+        paths = [tmp_path / name for name in ("a", "b")]
+        for path, content in zip(paths, (first, second), strict=True):
+            if not path.exists():
+                os.mkfifo(path)
+            threading.Thread(target=path.write_bytes, args=(content,), daemon=True).start()
+        return WorkFolder(tmp_path).spooled(TextSource(*paths))
+
+    files = spooled(b"one\ntwo\n", b"un\ndeux\n")
+    assert [list(read_lines(files[side])) for side in files] == [["one", "two"], ["un", "deux"]]
+    with pytest.raises(InputError, match=r"a and .*b: not the text that the work in"):
+        spooled(b"one\ntwo\n", b"un\ntrois\n")
+    (tmp_path / "target.zst").unlink()  # killed between the two
+    files = spooled(b"three\n", b"trois\n")
+    assert [list(read_lines(files[side])) for side in files] == [["three"], ["trois"]]
 
 
 def test_bad_text_in_a_pipe_is_told_of_as_standard_input(texts):
@@ -140,6 +192,20 @@ def test_an_interruption_says_how_to_go_on(texts, tmp_path):
     assert not (tmp_path / "links").exists()
 
 
+@pytest.mark.parametrize(
+    ("seconds", "output", "told"),
+    [(59, "-", None), (61, "-", "nothing was kept .* --work DIR"), (61, "*.links", "files that are not there yet")],
+)
+def test_an_interruption_of_a_long_run_says_what_would_have_kept_it(monkeypatch, seconds, output, told):
+    clock = iter((0.0, seconds))
+    monkeypatch.setattr("dovetail.cli.run.monotonic", lambda: next(clock))
+    with pytest.raises(KeyboardInterrupt) as interrupted, said_if_interrupted(None, output):
+        raise KeyboardInterrupt
+    notes = getattr(interrupted.value, "__notes__", [])
+    assert len(notes) == (told is not None)
+    assert all(re.search(told, note) for note in notes)
+
+
 BUSY_RUN = """
 import sys, threading, time
 from dovetail import pool
@@ -185,9 +251,71 @@ def test_a_work_folder_belongs_to_one_command_and_one_run(texts, tmp_path):
         done = run(texts, "x.en", "x.fr", *FAST, "--work", work)
     assert done.returncode == 2
     assert b"another run works in this folder" in done.stderr
-    (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="no folder to work in"), work_folder(str(tmp_path / "file")):
+
+
+@pytest.mark.parametrize("name", ["file", "file/folder/", "./readonly/new", "readonly/deep/er", "readonly/old"])
+def test_a_folder_that_cannot_be_written_to_is_refused_with_a_remedy(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    with work_folder("readonly/old"):
         pass
+    monkeypatch.setattr(os, "mkdir", readonly(os.mkdir))
+    monkeypatch.setattr("builtins.open", readonly(open))
+    with pytest.raises(InputError, match=r"no folder to work in \(.*\)\. Name one that") as refused, work_folder(name):
+        pass
+    assert refused.value.path == name
+
+
+def readonly(function):
+    def call(path, *arguments, **settings):
+        if "readonly" in str(path):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+        return function(path, *arguments, **settings)
+
+    return call
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a place where nobody can make a folder")
+def test_a_run_that_has_no_folder_to_work_in_ends_with_one_line(texts):
+    done = run(texts, "x.en", "x.fr", *FAST, "--work", "/proc/no/folder")
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"/proc/no/folder: no folder to work in" in done.stderr
+
+
+def test_a_full_disk_elsewhere_is_not_the_work_folders(tmp_path):
+    for name in ("run.links", "standard output"):
+        with pytest.raises(OSError, match=name), work_folder(str(tmp_path / "run")):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(tmp_path / name))
+
+
+def test_a_folder_of_the_users_own_is_not_worked_in(texts, tmp_path):
+    own = {"links": b"mine", "model/model.json": b"mine, too", "lock": b""}
+    (tmp_path / "model").mkdir()
+    for name, content in own.items():
+        (tmp_path / name).write_bytes(content)
+    for work, what in ((".", b"is neither empty nor a work folder"), ("", b"--work has an empty name")):
+        done = run(tmp_path, texts / "x.en", texts / "x.fr", *FAST, "--work", work)
+        assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+        assert what in done.stderr
+        assert contents(tmp_path) == own
+
+
+@pytest.mark.parametrize("written", [None, b"", RECORD[:9], b"\0" * len(RECORD), RECORD])
+def test_a_folder_that_a_killed_run_had_only_begun_is_taken(tmp_path, written):
+    """The name of a record may come to the disk before its bytes do."""
+    if written is not None:
+        (tmp_path / "lock").write_bytes(written)
+    for _ in range(2):
+        with work_folder(str(tmp_path)) as folder:
+            assert contents(tmp_path)["lock"] == RECORD
+            put(folder.place / "command.json", b"{}")
+
+
+def test_a_folder_is_recorded_as_ours_before_anything_is_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda _: 1 // 0)
+    with pytest.raises(ZeroDivisionError), work_folder(str(tmp_path / "work")):
+        pass
+    assert contents(tmp_path / "work") == {"lock": RECORD}
 
 
 def test_a_journal_that_was_cut_short_counts_as_far_as_it_is_whole(tmp_path):
@@ -252,6 +380,15 @@ def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
         memory.check_budget(recipe, learned, None)
     memory.check_budget(recipe, learned, needed)
     assert memory.free_memory() > 0
+
+
+def test_a_smaller_recipe_is_proposed_only_to_those_who_can_choose_it():
+    bitext = Bitext.from_pairs([(["a"] * 9, ["b"] * 9)] * 9, options=TextOptions())
+    for name, learned, can in (("hmm", bitext, True), ("fast", bitext, False), ("hmm", None, False)):
+        recipe = find_recipe(name)
+        with pytest.raises(InputError, match=r"--memory [0-9]+M at least") as refused:
+            memory.check_budget(recipe, learned and lesson(learned, recipe.options), 1)
+        assert ("--recipe fast" in str(refused.value)) == can
 
 
 def test_the_estimate_of_a_sampled_text_does_not_grow_with_it(texts):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,11 +12,12 @@ from hypothesis import strategies as st
 
 import naive
 import same_bytes
-from dovetail import Aligner, Bitext, Dictionary, Limit, MaximumFertility, PairConstraint, fitting
-from dovetail.bitext import sharding, shards, windows
+from dovetail import Aligner, Bitext, Dictionary, InputError, Limit, MaximumFertility, PairConstraint, fitting
+from dovetail.bitext import sharding, shards, store, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.store import Folder, Store, release
+from dovetail.durable import allocate
 from dovetail.laboratory.papers import PAPERS
 from dovetail.pool import Pool
 from dovetail.recipes import find_recipe, recipes
@@ -155,6 +159,36 @@ def test_a_table_that_is_released_keeps_what_was_written(tmp_path):
         release(table[first : first + 700])
     np.testing.assert_array_equal(table, np.arange(10_000).reshape(5000, 2))
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("allocation", ["the system's", "none", "not on this file system"])
+def test_a_table_has_its_room_on_the_disk_before_it_is_written_to(tmp_path, monkeypatch, allocation):
+    if allocation == "none":
+        monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    elif allocation != "the system's":
+        monkeypatch.setattr(os, "posix_fallocate", failing(errno.EOPNOTSUPP), raising=False)
+    with open(tmp_path / "file", "w+b") as file:
+        allocate(file, 3_000_000)
+        assert os.fstat(file.fileno()).st_blocks * 512 >= 3_000_000
+    assert (tmp_path / "file").read_bytes() == bytes(3_000_000)
+
+
+def test_a_full_disk_is_told_with_a_remedy_and_nothing_half_is_left(tmp_path, monkeypatch):
+    folder = Folder(tmp_path)
+    monkeypatch.setattr(os, "posix_fallocate", failing(errno.ENOSPC), raising=False)
+    monkeypatch.setattr(store, "_write", failing(errno.ENOSPC))
+    with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
+        folder.table("table", (5000, 2), np.float64)
+    with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
+        folder.put("some", {"array": np.zeros(3)})
+    assert list(tmp_path.iterdir()) == []
+
+
+def failing(number):
+    def fail(*arguments, **settings):
+        raise OSError(number, os.strerror(number))
+
+    return fail
 
 
 def test_a_store_of_files_forgets_what_is_removed(tmp_path):

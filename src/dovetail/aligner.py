@@ -128,7 +128,7 @@ class Aligner(Trained):
         entries = entries_of(dictionary)
         all_priors = (*priors_of(self.recipe, learned, entries), *priors)
         if work is not None:
-            claim(Path(work), signature(self.recipe, self.seed, bitext, warm_model, all_priors, constraints))
+            claim(work, signature(self.recipe, self.seed, bitext, warm_model, all_priors, constraints))
         self._views = self._fitted_views(bitext, entries, work, progress)
         corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows

@@ -119,7 +119,7 @@ def _read_files(request: Request, format: str | None, one_of_many: bool = False)
         raise InputError(
             f"--columns is for text between tabs, and this is in the format {format}",
             path=display_name(source),
-            remedy="Drop it, or pass --input-format tsv.",
+            remedy="Drop it, or name one file, with --input-format tsv.",
         )
     return chosen.read(request)
 

@@ -110,8 +110,8 @@ class TextSource:
 
     def _blocks(self) -> Iterator[_Lines | _Pairs]:
         reading = {name: value for name, value in self.reading.items() if name not in ("lower", "form", "tokenizer")}
-        lines = reading.get("format") in (None, "lines") and self.options.tokenizer == "whitespace"
-        if self.target is not None and lines:
+        lines = reading.get("format") in (None, "lines") and reading.get("columns") is None
+        if self.target is not None and lines and self.options.tokenizer == "whitespace":
             errors = reading.get("encoding_errors", "strict")
             yield from (_Lines(*block) for block in lines_in_step(self.source, self.target, errors))
             return

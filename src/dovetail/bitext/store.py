@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dovetail.durable import to_disk
+from dovetail.durable import allocate, room_in, to_disk
 
 _FLOATS = {"F64": "f8", "F32": "f4"}
 _WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
@@ -58,20 +58,25 @@ class Folder(Store):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.path.mkdir(parents=True, exist_ok=True)
+        with room_in(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
 
     def put(self, name: str, arrays: Mapping[str, np.ndarray], lasting: bool = False) -> None:
         """`lasting`: even if power fails the next moment."""
         place = self._place(name)
         beside = place.with_name(f".{place.name}.{os.getpid()}")
-        with open(beside, "wb") as file:
-            _write(file, arrays)
+        with room_in(self.path):
+            try:
+                with open(beside, "wb") as file:
+                    _write(file, arrays)
+                    if lasting:
+                        file.flush()
+                        os.fsync(file.fileno())
+                os.replace(beside, place)
+            finally:
+                beside.unlink(missing_ok=True)  # what could not be written to its end takes no room
             if lasting:
-                file.flush()
-                os.fsync(file.fileno())
-        os.replace(beside, place)
-        if lasting:
-            to_disk(self.path)
+                to_disk(self.path)
 
     def get(self, name: str) -> dict[str, np.ndarray]:
         with open(self._place(name), "rb") as file:
@@ -93,10 +98,12 @@ class Folder(Store):
         if size == 0:
             return np.zeros(shape, dtype)
         place = self.path / f"{name}.table"
-        with open(place, "w+b") as file:
-            file.truncate(size * np.dtype(dtype).itemsize)
-            mapped = mmap.mmap(file.fileno(), 0)
-        place.unlink()
+        with room_in(self.path), open(place, "w+b") as file:
+            try:
+                allocate(file, size * np.dtype(dtype).itemsize)
+                mapped = mmap.mmap(file.fileno(), 0)
+            finally:
+                place.unlink()
         return np.frombuffer(mapped, dtype, size).reshape(shape)
 
     def within(self, name: str) -> Folder:

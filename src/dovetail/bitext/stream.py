@@ -56,7 +56,8 @@ def stream_parts(
 ) -> Iterator[Callable[[], Bitext]]:
     """The same before it is cut into words: what is given for a part makes it, in the thread that wants it."""
     parts: Iterator[tuple[int, Callable[[], Bitext]]]
-    if target is not None and reading.get("format") in (None, "lines") and options.tokenizer == "whitespace":
+    lines = reading.get("format") in (None, "lines") and reading.get("columns") is None
+    if target is not None and lines and options.tokenizer == "whitespace":
         errors = reading.get("encoding_errors", "strict")
         parts = (
             (sum(map(_lines, blocks)), partial(_from_lines, blocks, options, keep_text))

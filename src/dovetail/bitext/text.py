@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from dovetail.bitext.compressed import DECOMPRESSORS, Decompressed
 from dovetail.bitext.paths import StrPath, file_system, is_remote
+from dovetail.durable import FULL
 from dovetail.errors import InputError
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")
@@ -34,7 +35,6 @@ _OTHER_MARKS = {
 }
 
 _BUFFER_BYTES = 1 << 17
-_FULL = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG") if hasattr(errno, name)}
 
 
 def display_name(path: StrPath) -> str:
@@ -325,7 +325,7 @@ def _named(path: StrPath) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _FULL and error.filename is None:
+        if error.errno in FULL and error.filename is None:
             error.filename = os.fspath(path)
         raise
 

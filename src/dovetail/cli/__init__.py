@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from dovetail import __version__
+from dovetail.durable import FULL
 from dovetail.errors import InputError
 
 COMMANDS = {
@@ -124,7 +125,8 @@ def main() -> None:
         _stop(f"dovetail: {notes[-1]}", 130)
     except OSError as error:  # a full disk, say; a reader of our output that has seen enough is click's business
         place = f"{error.filename}: " if error.filename else ""
-        _stop(f"dovetail: {place}{error.strerror or error}", 1)
+        remedy = ". Free some space and run the same command again." if error.errno in FULL else ""
+        _stop(f"dovetail: {place}{error.strerror or error}{remedy}", 1)
     except RecursionError:
         _stop("dovetail: something in a file is nested too deeply. Is this the file that was meant?", 2)
     except MemoryError:

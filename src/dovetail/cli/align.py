@@ -193,7 +193,7 @@ def align(source: str, target: str | None, **values: Any) -> None:
 
 def _check_names(values: dict[str, Any]) -> None:
     """UsageError for names that lead nowhere, or links that would go into the model's own directory."""
-    for name in ("load", "save", "warm_start", "dictionary", "constraints_file", "development_gold"):
+    for name in ("load", "save", "warm_start", "dictionary", "constraints_file", "development_gold", "work"):
         if values[name] == "":
             option = name.removesuffix("_file").replace("_", "-")
             raise click.UsageError(f"--{option} has an empty name.")

@@ -188,6 +188,10 @@ def reading(values: dict[str, Any]) -> dict[str, Any]:
     for name in ("source_language", "target_language", "columns"):
         if (value := values.pop(name)) is not None:
             options[name] = value
+    if "columns" in options and click.get_current_context().params.get("target") is not None:
+        raise click.UsageError(
+            "--columns chooses among those of one file, and two are named: drop it, or the second file."
+        )
     return options
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dovetail.aligner import Aligner
@@ -26,12 +27,14 @@ if TYPE_CHECKING:
     from dovetail.training.monitor import Callback
 
 FEW_PAIRS = 100  # a text of fewer is aligned, with a word of warning
+LONG = 60.0  # seconds of a run that one would rather not do again
 FILES = ("load", "warm_start", "dictionary", "constraints_file", "development_gold")
 
 
 @contextmanager
 def said_if_interrupted(work: str | None, output: str) -> Iterator[None]:
-    """Have an interruption tell how to go on."""
+    """Have an interruption tell how to go on, or how that could be had."""
+    began = monotonic()
     try:
         yield
     except KeyboardInterrupt as interruption:
@@ -39,6 +42,8 @@ def said_if_interrupted(work: str | None, output: str) -> Iterator[None]:
             interruption.add_note(f"interrupted; the same command goes on where it was, from {work}")
         elif "*" in output:
             interruption.add_note("interrupted; the same command goes on with the files that are not there yet")
+        elif monotonic() - began > LONG:
+            interruption.add_note("interrupted; nothing was kept to go on from: --work DIR keeps it")
         raise
 
 

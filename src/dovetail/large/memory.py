@@ -22,7 +22,7 @@ from dovetail.errors import InputError
 from dovetail.fitting import in_shards, view_recipe
 from dovetail.options import Settings
 from dovetail.pool import Pool
-from dovetail.recipes import Recipe
+from dovetail.recipes import PRESETS, Recipe
 from dovetail.training.drawing import Lesson, SampleOptions
 
 MB = 1 << 20
@@ -155,10 +155,12 @@ def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, thr
         needed = required_memory(recipe, facts_of(learned), threads)
     allowed = free_memory() // 2 if budget is None else budget
     if needed > allowed:
+        choice = learned is not None and recipe.name != PRESETS["fast"]  # a model that is loaded has its recipe
+        smaller = ", or choose a smaller recipe: --recipe fast" if choice else ""
         whose = "half of what is free" if budget is None else "the budget"
         raise InputError(
             f"the recipe {recipe.name} needs about {_size(needed)} for this text, and {whose} is {_size(allowed)}",
-            remedy=f"Pass --memory {_size(needed)} at least, or choose a smaller recipe: --recipe fast.",
+            remedy=f"Pass --memory {_size(needed)} at least{smaller}.",
         )
 
 

@@ -1,8 +1,8 @@
 """The work folder: what a run has finished, so that after any end, a SIGKILL or a power cut too, the same command goes on.
 
 Every stage writes beside, makes sure that it is on disk, and renames: what has its name is whole.
-`command.json` says whose folder it is, `source.zst` and `target.zst` hold what came from pipes, `model` with
-`learned.json` what was learned, and `links` what has been aligned, as far as the last line of `journal` says.
+`lock` says that it is one of ours, `command.json` whose, `source.zst` and `target.zst` hold what came from pipes, `model`
+with `learned.json` what was learned, and `links` what has been aligned, as far as the last line of `journal` says.
 """
 
 from __future__ import annotations
@@ -10,22 +10,24 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO, cast
 
 from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
-from dovetail.bitext.text import display_name, open_bytes
-from dovetail.durable import locked, put, to_disk
+from dovetail.bitext.text import display_name, empty_file, open_bytes
+from dovetail.durable import locked, put, room_in, to_disk
 from dovetail.errors import InputError
 
 BLOCK = 1 << 20
+RECORD = b"A folder that `dovetail align --work` works in: without this file it is not taken for one.\n"
 
 
 @dataclass(frozen=True)
@@ -63,31 +65,62 @@ class WorkFolder:
             )
 
     def spooled(self, text: TextSource) -> dict[str, Any]:
-        """Which sides of a text are pipes, and the files that they become now, or have become in a run before."""
+        """Which sides of a text are pipes, and the files that they become now, or have become in a run before.
+
+        What a pipe brings then must be the same text again, unless it is a standard input that brings nothing.
+        """
         found: dict[str, Any] = {}
         for side in ("source", "target"):
             path = getattr(text, side)
             if path is not None and _is_pipe(path):
                 found[side] = Spool(os.fspath(self.place / f"{side}.zst"), display_name(path))
-        waiting = {side: spool for side, spool in found.items() if not os.path.exists(spool)}
-        if len(waiting) == 2:  # whoever fills both may wait until both are read
-            self._put_by(list(waiting.values()), read_in_step(text.source, cast(StrPath, text.target), "strict"))
-        for side, spool in waiting.items() if len(waiting) == 1 else ():
-            self._put_by([spool], ((0, block) for block in _blocks(getattr(text, side))))
+        if not found:
+            return found
+        spools = list(found.values())
+        blocks: Iterable[tuple[int, bytes]]
+        if len(found) == 2:  # whoever fills both may wait until both are read
+            blocks = read_in_step(text.source, cast(StrPath, text.target), "strict")
+        else:
+            blocks = ((0, block) for side in found for block in _blocks(getattr(text, side)))
+        if not all(map(os.path.exists, spools)):  # of two both, anew: they belong together
+            self._put_by(spools, blocks)
+        elif not (_is_silent() and any(spool.display == "standard input" for spool in spools)):
+            self._check_same(spools, blocks)
         return found
 
     def _put_by(self, spools: list[Spool], blocks: Iterable[tuple[int, bytes]]) -> None:
         from xopen import xopen
 
         beside = [self.place / f".{Path(spool).name}" for spool in spools]
+        empty = True
         with ExitStack() as stack:
             handles = [stack.enter_context(xopen(path, "wb", threads=0)) for path in beside]
             for side, block in blocks:
                 handles[side].write(block)
+                empty = False
+        if empty:  # and stays so in no later run
+            raise empty_file(spools[0])
         for path, spool in zip(beside, spools, strict=True):
             to_disk(path)
             os.replace(path, spool)
         to_disk(self.place)
+
+    def _check_same(self, spools: list[Spool], blocks: Iterable[tuple[int, bytes]]) -> None:
+        """InputError if pipes bring anything but what was put by."""
+        came, same = False, True
+        with ExitStack() as stack:
+            before = [stack.enter_context(open_bytes(spool)) for spool in spools]
+            for side, block in blocks:
+                came, same = True, before[side].read(len(block)) == block
+                if not same:
+                    break
+            if same and not (came and any(handle.read(1) for handle in before)):
+                return
+        raise InputError(
+            f"not the text that the work in {self.place} began with",
+            path=" and ".join(spool.display for spool in spools),
+            remedy="Name another folder, or remove that one.",
+        )
 
     @property
     def learned(self) -> dict[str, Any] | None:
@@ -160,27 +193,72 @@ class LinkJournal:
 
 @contextmanager
 def work_folder(place: str | None) -> Iterator[WorkFolder]:
-    """The folder of this name, made if need be and locked; without a name a temporary one, which goes in the end."""
+    """The folder of this name, made if need be and locked; without a name a temporary one, which goes in the end.
+
+    What others have put into a folder is never touched: InputError if it holds anything, but not our record.
+    """
     if place is None:
-        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary:
+        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary, room_in(temporary):
             yield WorkFolder(Path(temporary))
         return
     path = Path(place)
     try:
-        path.mkdir(parents=True, exist_ok=True)
-        with open(path / "lock", "w") as lock:
-            if not locked(lock.fileno()):
-                raise InputError("another run works in this folder", path=place, remedy="Wait for it, or name another.")
+        with room_in(path), _taken(path):
             yield WorkFolder(path)
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        if error.filename is None or not os.fspath(error.filename).startswith(place):
+    except OSError as error:
+        if error.filename is None or not Path(error.filename).is_relative_to(path):
             raise
-        raise InputError(f"no folder to work in ({error.strerror})", path=place, remedy="Name another.") from error
+        raise InputError(
+            f"no folder to work in ({error.strerror})", path=place, remedy="Name one that you can write to."
+        ) from error
+
+
+@contextmanager
+def _taken(path: Path) -> Iterator[None]:
+    """The folder is ours, and this run's alone."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error  # and not the name of a parent
+    if not _is_ours(path):
+        raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
+    with open(path / "lock", "ab") as lock:
+        if not locked(lock.fileno()):
+            raise InputError("another run works in this folder", path=path, remedy="Wait for it, or name another.")
+        _record(lock, path)
+        yield
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a folder is empty or has our record, all of it or as much as a run wrote that was killed over it."""
+    names = os.listdir(path)  # before the record is read: a run that comes between writes that first
+    if not names:
+        return True
+    record = path / "lock"
+    if not record.is_file():
+        return False
+    written = record.read_bytes()
+    return written == RECORD or (names == [record.name] and RECORD.startswith(written.rstrip(b"\0")))
+
+
+def _record(lock: BinaryIO, path: Path) -> None:
+    """Say that the folder is ours, on disk before anything else is in it."""
+    if (path / "lock").read_bytes() != RECORD:
+        lock.truncate(0)
+        lock.write(RECORD)
+        lock.flush()
+    os.fsync(lock.fileno())  # of a run before, too, which may have been killed over it
+    to_disk(path)
 
 
 def _is_pipe(path: StrPath) -> bool:
     """Whether this can be read but once."""
     return os.fspath(path) == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+def _is_silent() -> bool:
+    """Whether nobody has put anything behind standard input."""
+    return sys.stdin is None or sys.stdin.isatty()
 
 
 def _blocks(path: StrPath) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -59,24 +60,27 @@ class Keeper:
         return f"stage-{self._stage}"
 
 
-def claim(path: Path, about: Mapping[str, Any]) -> None:
+def claim(path: str | os.PathLike[str], about: Mapping[str, Any]) -> None:
     """Make the folder that of this training, which `about` tells from others; InputError if it is another's already."""
-    text = json.dumps(about, sort_keys=True, default=str)
+    if not os.fspath(path):  # which would be the current folder
+        raise InputError("no name for the work folder", remedy="Name a folder.")
+    text = json.dumps(about, sort_keys=True, default=str).encode()
+    path = Path(path)
     place = path / ABOUT
-    if place.exists():
-        if place.read_text("utf-8") != text:
-            raise InputError(
-                "belongs to the training of something else",
-                path=path,
-                remedy="Name another folder, or remove this one.",
-            )
-        return
     try:
+        if place.exists():
+            if place.read_bytes() != text:
+                raise InputError(
+                    "belongs to the training of something else",
+                    path=path,
+                    remedy="Name another folder, or remove this one.",
+                )
+            return
         path.mkdir(parents=True, exist_ok=True)
         beside = path / f".{ABOUT}"
         if any(one != beside for one in path.iterdir()):  # which a killed run may have left
             raise InputError("is neither empty nor a work folder", path=path, remedy="Name a new folder.")
-        put(place, text.encode())
+        put(place, text)
     except OSError as error:
         raise InputError(
             f"could not be written ({error.strerror})", path=path, remedy="Check space and permissions there."
