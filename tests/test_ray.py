@@ -6,6 +6,8 @@ import os
 import pickle
 import signal
 import socket
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -155,6 +157,32 @@ def test_the_command_line_takes_an_engine(dovetail):  # noqa: F811
     assert (alone.status, together.status, wrong.status) == (0, 0, 2)
     assert together.out == alone.out
     assert "Choose the engine ray, too." in wrong.err
+
+
+OWN_SESSION = """
+import os, sys, time
+from pathlib import Path
+from dovetail.engines.ray import Ray
+
+def answer(number, died=Path(sys.argv[1])):
+    if number == 3 and not died.exists():
+        died.touch()
+        os.kill(os.getpid(), 9)
+    return number
+
+crew = Ray()
+for number in crew.map(answer, range(6)):
+    print(number, flush=True)
+time.sleep(1)  # Ray tells of a death when it finds the time
+"""
+
+
+@pytest.mark.slow
+def test_ray_writes_nothing_between_our_links_when_a_worker_dies(tmp_path):
+    command = [sys.executable, "-c", OWN_SESSION, str(tmp_path / "died")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (tmp_path / "died").exists()
+    assert (done.returncode, done.stdout) == (0, "0\n1\n2\n3\n4\n5\n"), done.stderr
 
 
 def test_engines_go_by_name():

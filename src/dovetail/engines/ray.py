@@ -25,6 +25,9 @@ from dovetail.pool import Pool
 
 THREADS = 4  # of a worker, at most, unless somebody wants more: some work on a shard is not divided
 AHEAD = 2  # tasks that wait for each worker, so that none of them ever waits for us
+# Ray tells of workers that died on standard output, whatever `log_to_driver` says, and there are our links: it skips
+# lines that this matches, which is all of them, when it looks for repeated ones.  It reads both when it is imported.
+SILENT = {"RAY_DEDUP_LOGS": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}
 
 
 class Ray(Engine):
@@ -162,6 +165,7 @@ def _writable(values: np.ndarray) -> np.ndarray:
 
 def _connected(address: str | None, workers: int | None, threads: int | None) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # what people align is theirs
+    os.environ.update(SILENT)
     try:
         import ray
     except ImportError as error:
