@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from importlib.resources import files
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from dovetail import Aligner, InputError
 from dovetail import trained as trained_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
-from dovetail.engines.ray import Ray, _connected
+from dovetail.engines.ray import AHEAD, Ray, _connected
 from folders import contents
 from test_cli import dovetail  # noqa: F401
 from test_sharding import cut_into
@@ -113,6 +114,64 @@ def test_answers_come_in_the_order_of_their_parts():
     assert list(crew.map(lambda number: number * number, iter(range(25)))) == [number**2 for number in range(25)]
     assert list(crew.map(len, iter([]))) == []
     crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_an_answer_does_not_wait_for_the_next_part():
+    answered = threading.Event()
+
+    def parts():
+        yield 1
+        assert answered.wait(20)
+        yield 2
+
+    crew = engine(2)
+    answers = crew.map(lambda number: -number, parts())
+    assert next(answers) == -1
+    answered.set()
+    assert list(answers) == [-2]
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_no_more_parts_are_taken_than_workers_can_do():
+    crew, taken = engine(2), []
+    answers = crew.map(abs, (taken.append(number) or number for number in range(50)))
+    for answered in range(1, 51):
+        assert next(answers) == answered - 1
+        assert len(taken) <= answered + AHEAD * 2 + 1  # one more waits for room
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_fault_in_a_worker_is_told_as_anywhere():
+    def fault(part):
+        raise InputError("broken", path="x.en", line=part)
+
+    crew = engine(1)
+    with pytest.raises(InputError) as found:
+        list(crew.map(fault, [3]))
+    assert str(found.value) == "x.en, line 3: broken"
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_of_more_threads_than_any_node_has_cores_does_not_wait_for_them():
+    crew = Ray(threads=5)
+    assert list(crew.map(abs, [-1])) == [1]
+    assert crew.threads == 5
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_more_workers_than_the_cluster_has_cores_for_are_refused():
+    with pytest.raises(InputError, match=r"cores for 4 workers of 1 threads, not for 5\. Ask for fewer"):
+        engine(5)
 
 
 class Sending(Threads):

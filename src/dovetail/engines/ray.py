@@ -11,6 +11,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from typing import Any, cast
 
 import numpy as np
@@ -21,7 +22,7 @@ from dovetail.engines.threads import Threads
 from dovetail.errors import InputError
 from dovetail.models.model import Learner, Memory, Statistics, Worked
 from dovetail.models.tree import kept, taken
-from dovetail.pool import Pool
+from dovetail.pool import Pool, in_order, usable_cores
 
 THREADS = 4  # of a worker, at most, unless somebody wants more: some work on a shard is not divided
 AHEAD = 2  # tasks that wait for each worker, so that none of them ever waits for us
@@ -95,29 +96,22 @@ class Ray(Engine):
     def _in_order(self, method: str, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Answers to all tasks, in their order.  No more are under way, or wait for an earlier one, than workers can do
         without waiting for us."""
-        running: dict[Any, tuple[int, Any]] = {}  # references to numbers of tasks and their workers
-        answers: dict[int, Any] = {}
-        busy = dict.fromkeys(self.workers, 0)
-        waiting, given, due = iter(tasks), 0, 0
-        while True:
-            while len(running) + len(answers) < AHEAD * len(self.workers):
-                task = next(waiting, None)
-                if task is None:
-                    break
-                worker = min(busy, key=busy.__getitem__)
-                running[getattr(worker, method).remote(*task)] = given, worker
-                busy[worker] += 1
-                given += 1
-            if not running and not answers:
-                return
-            if due in answers:
-                yield answers.pop(due)
-                due += 1
-                continue
-            (done, *_), _ = self._ray.wait(list(running), num_returns=1)
-            number, worker = running.pop(done)
-            busy[worker] -= 1
-            answers[number] = self._ray.get(done)
+        if not self.workers:
+            raise ValueError("the engine was closed: its workers are gone")
+        given: dict[Any, list[Future[Any]]] = {worker: [] for worker in self.workers}
+
+        def begin(task: tuple[Any, ...]) -> Future[Any]:
+            for worker, futures in given.items():
+                given[worker] = [future for future in futures if not future.done()]
+            worker = min(given, key=lambda worker: len(given[worker]))
+            future: Future[Any] = getattr(worker, method).remote(*task).future()
+            given[worker].append(future)
+            return future
+
+        try:
+            yield from in_order(begin, tasks, AHEAD * len(self.workers))
+        except self._ray.exceptions.RayTaskError as error:  # whose message is a traceback from the worker
+            raise error.cause from error
 
 
 class Worker:
