@@ -41,10 +41,19 @@ class Ray(Engine):
         # What is not shared out (a sample, other views) has all cores of this machine, where workers wait meanwhile.
         self.pool = Pool()
         self._ray = _connected(address, workers, threads)
-        cores = int(self._ray.cluster_resources().get("CPU", 1))
-        self.threads = threads or min(THREADS, cores)
-        number = workers or max(cores // self.threads, 1)
-        lasting = self._ray.remote(num_cpus=self.threads, max_restarts=-1, max_task_retries=-1)(Worker)
+        cores = [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
+        largest = max(cores)
+        self.threads = threads or max(min(THREADS, largest, sum(cores) // (workers or 1)), 1)
+        # Who asks for more cores than any node has is waited for without end; threads may well be more than those.
+        asked = max(min(self.threads, largest), 1)
+        room = sum(count // asked for count in cores)
+        number = workers or max(room, 1)
+        if number > room:
+            raise InputError(
+                f"the Ray cluster has cores for {room} workers of {self.threads} threads, not for {number}",
+                remedy="Ask for fewer workers or threads, or add nodes.",
+            )
+        lasting = self._ray.remote(num_cpus=asked, max_restarts=-1, max_task_retries=-1)(Worker)
         self.workers = [lasting.remote(self.threads) for _ in range(number)]
         self._corpus: Any = None  # what workers were told of, and the reference to it
 
@@ -169,7 +178,8 @@ def _connected(address: str | None, workers: int | None, threads: int | None) ->
     where = address or os.environ.get("RAY_ADDRESS")
     try:
         if where is None:
-            cores = workers * threads if workers and threads else None
+            asked = (workers or 1) * (threads or 1)
+            cores = max(asked, usable_cores()) if asked > 1 else None
             ray.init(
                 address="local",
                 num_cpus=cores,
