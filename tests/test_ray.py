@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -242,6 +244,48 @@ def test_ray_writes_nothing_between_our_links_when_a_worker_dies(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert (tmp_path / "died").exists()
     assert (done.returncode, done.stdout) == (0, "0\n1\n2\n3\n4\n5\n"), done.stderr
+
+
+INTERRUPTED = """
+import os, signal, sys
+from dovetail import fitting
+from dovetail.bitext import sharding, shards
+from dovetail.engines.ray import Ray
+from dovetail.__main__ import main
+
+fitting.WHOLE_CELLS = fitting.SHARD_CELLS = 4000
+shards.BLOCK_CELLS = 1000
+begun, number = Ray._in_order, int(sys.argv.pop())
+
+def interrupted(self, method, tasks):
+    for count, answer in enumerate(begun(self, method, tasks)):
+        if count == 2:
+            print("busy", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), number)
+        yield answer
+
+Ray._in_order = interrupted
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_from_outside_comes_soon_and_leaves_nothing(tmp_path, number, status):
+    data = files("dovetail") / "data"
+    texts = [str(data / "demo.en"), str(data / "demo.fr")]
+    arguments = ["align", *texts, "--recipe", "ibm1", "--engine", "ray", "--quiet", "-o", str(tmp_path / "links")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *arguments, str(int(number))],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path), "RAY_TMPDIR": tempfile.gettempdir()},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stderr.readline() == b"busy\n"
+    began = time.monotonic()
+    assert process.wait(60) == status
+    assert time.monotonic() - began < 5  # a second, on a machine that does nothing else
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_engines_go_by_name():

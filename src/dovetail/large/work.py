@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import IO, Any, cast
 from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
+from dovetail.bitext.store import PassingFolder
 from dovetail.bitext.text import display_name, open_bytes
 from dovetail.durable import locked, put, to_disk
 from dovetail.errors import InputError
@@ -162,7 +162,7 @@ class LinkJournal:
 def work_folder(place: str | None) -> Iterator[WorkFolder]:
     """The folder of this name, made if need be and locked; without a name a temporary one, which goes in the end."""
     if place is None:
-        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary:
+        with PassingFolder() as temporary:
             yield WorkFolder(Path(temporary))
         return
     path = Path(place)
