@@ -220,6 +220,21 @@ def test_the_command_line_takes_an_engine(dovetail):  # noqa: F811
     assert "Choose the engine ray, too." in wrong.err
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_many_files_get_the_links_that_threads_give_them(dovetail, tmp_path):  # noqa: F811
+    for suffix in ("en", "fr"):
+        lines = (files("dovetail") / "data" / f"demo.{suffix}").read_text("utf-8").splitlines(keepends=True)
+        for n in range(5):
+            (tmp_path / f"{n}.{suffix}").write_text("".join(lines[n * n : n * n + 10 + n]), "utf-8")
+    command = ["align", tmp_path / "*.en", tmp_path / "*.fr", "--recipe", "ibm1"]
+    for engine_name in ("threads", "ray"):
+        (tmp_path / engine_name).mkdir()
+        done = dovetail(*command, "--engine", engine_name, "-o", tmp_path / engine_name / "*.links")
+        assert "5 files, 60 pairs" in done.err
+    assert contents(tmp_path / "ray") == contents(tmp_path / "threads")
+
+
 OWN_SESSION = """
 import os, sys, time
 from pathlib import Path
