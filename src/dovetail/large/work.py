@@ -17,7 +17,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, cast
 
-from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
+from dovetail.bitext.paths import StrPath, check_on_disk, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import PassingFolder
@@ -165,6 +165,7 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
         with PassingFolder() as temporary:
             yield WorkFolder(Path(temporary))
         return
+    check_on_disk(place)
     path = Path(place)
     try:
         path.mkdir(parents=True, exist_ok=True)
