@@ -139,6 +139,36 @@ def test_align_reads_and_writes_compressed_files(dovetail, bitext, tmp_path, nam
         assert handle.read() == dovetail("align", *bitext).out
 
 
+@pytest.fixture
+def store():
+    """A store in memory, empty before and after."""
+    memory = pytest.importorskip("fsspec", reason="needs the extra remote").filesystem("memory")
+    yield memory
+    memory.store.clear()
+    memory.pseudo_dirs[:] = [""]
+
+
+def test_align_reads_and_writes_behind_addresses(dovetail, bitext, store):
+    expected = dovetail("align", *bitext, *PLAIN).out
+    with store.open("/text/a.en", "wb") as handle:
+        handle.write(bitext[0].read_bytes())
+    assert dovetail("align", "memory://text/a.en", f"file://{bitext[1]}", *PLAIN).out == expected
+    done = dovetail("align", "memory://text/*.en", f"file://{bitext[1]}", *PLAIN, "-o", "memory://text/*.links")
+    assert done.status == 0, done.err
+    assert store.cat("/text/a.links").decode() == expected
+
+
+@pytest.mark.parametrize("option", ["--work", "--save", "--load"])
+@pytest.mark.parametrize("address", ["memory://c/w", "file:///c/w"])
+def test_folders_behind_addresses_are_refused(dovetail, bitext, tmp_path, monkeypatch, option, address):
+    monkeypatch.chdir(tmp_path)
+    recipe = () if option == "--load" else PLAIN
+    done = dovetail("align", *bitext, *recipe, option, address)
+    assert (done.status, done.out) == (2, "")
+    assert f"{address}: an address, but folders of work and of models are on disks. Name a folder" in done.err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_align_takes_either_side_from_standard_input(dovetail, bitext):
     expected = dovetail("align", *bitext).lines
     assert dovetail("align", "-", bitext[1], stdin=bitext[0].read_bytes()).lines == expected

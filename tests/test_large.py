@@ -21,7 +21,7 @@ from benchmarks.memory import need_of
 
 import killing
 import many_texts
-from dovetail import Bitext, InputError
+from dovetail import Aligner, Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.text import read_lines
@@ -358,6 +358,36 @@ def test_many_files_get_a_file_of_links_each_and_finished_ones_are_left(texts, e
     assert b"0 files, 0 pairs" in run(texts, "part-*.en", "part-*.fr", *FAST, "-o", out).stderr
     for wrong in (["x.en", "x.fr"], ["part-?.en", "part-?.fr"], ["part-*.en", "part-*.fr", "--write-tokens", "t"]):
         assert run(texts, *wrong, "-o", out).returncode == 2
+
+
+def test_files_are_aligned_side_by_side(texts):
+    pairs = [TextSource(texts / f"part-{n}.en", texts / f"part-{n}.fr") for n in (1, 2)]
+    aligner = Aligner("ibm1", threads=2).fit(pairs[0])
+    both = threading.Barrier(2)  # which nobody passes alone
+
+    def each(part, alignments):
+        both.wait(60)
+        return len(part)
+
+    assert list(aligner.align_streams(pairs, each=each)) == [150, None, 250, None]
+
+
+def test_a_fault_in_a_file_leaves_the_links_of_those_before_it(texts, tmp_path):
+    for name, source, target in (
+        ("a", "w1\n", "W1\n"),
+        ("b", "w2\n", "W2\n"),
+        ("c", "w1\n" * 3, "W1\n"),
+    ):
+        (tmp_path / f"{name}.en").write_text(source, "utf-8")
+        (tmp_path / f"{name}.fr").write_text(target, "utf-8")
+    links(texts, "x.en", "x.fr", *FAST, "--save", tmp_path / "model")
+    done = run(tmp_path, "*.en", "*.fr", "--load", "model", "-o", "*.links")
+    assert done.returncode == 2
+    assert b"c.en, line 2: no matching line in c.fr" in done.stderr
+    assert [(path.name, path.read_text()) for path in sorted(tmp_path.glob("*.links"))] == [
+        ("a.links", "0-0\n"),
+        ("b.links", "0-0\n"),
+    ]
 
 
 def test_a_budget_that_is_too_small_is_refused_at_once_with_one_that_would_do(texts):

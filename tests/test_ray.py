@@ -6,6 +6,11 @@ import os
 import pickle
 import signal
 import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,7 +21,7 @@ from dovetail import Aligner, InputError
 from dovetail import trained as trained_module
 from dovetail.bitext import shards
 from dovetail.engines import Threads, engine_of
-from dovetail.engines.ray import Ray, _connected
+from dovetail.engines.ray import AHEAD, Ray, _connected
 from folders import contents
 from test_cli import dovetail  # noqa: F401
 from test_sharding import cut_into
@@ -113,6 +118,64 @@ def test_answers_come_in_the_order_of_their_parts():
     crew.close()
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_an_answer_does_not_wait_for_the_next_part():
+    answered = threading.Event()
+
+    def parts():
+        yield 1
+        assert answered.wait(20)
+        yield 2
+
+    crew = engine(2)
+    answers = crew.map(lambda number: -number, parts())
+    assert next(answers) == -1
+    answered.set()
+    assert list(answers) == [-2]
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_no_more_parts_are_taken_than_workers_can_do():
+    crew, taken = engine(2), []
+    answers = crew.map(abs, (taken.append(number) or number for number in range(50)))
+    for answered in range(1, 51):
+        assert next(answers) == answered - 1
+        assert len(taken) <= answered + AHEAD * 2 + 1  # one more waits for room
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_fault_in_a_worker_is_told_as_anywhere():
+    def fault(part):
+        raise InputError("broken", path="x.en", line=part)
+
+    crew = engine(1)
+    with pytest.raises(InputError) as found:
+        list(crew.map(fault, [3]))
+    assert str(found.value) == "x.en, line 3: broken"
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_of_more_threads_than_any_node_has_cores_does_not_wait_for_them():
+    crew = Ray(threads=5)
+    assert list(crew.map(abs, [-1])) == [1]
+    assert crew.threads == 5
+    crew.close()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_more_workers_than_the_cluster_has_cores_for_are_refused():
+    with pytest.raises(InputError, match=r"cores for 4 workers of 1 threads, not for 5\. Ask for fewer"):
+        engine(5)
+
+
 class Sending(Threads):
     """Sends parts as Ray does."""
 
@@ -155,6 +218,89 @@ def test_the_command_line_takes_an_engine(dovetail):  # noqa: F811
     assert (alone.status, together.status, wrong.status) == (0, 0, 2)
     assert together.out == alone.out
     assert "Choose the engine ray, too." in wrong.err
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_many_files_get_the_links_that_threads_give_them(dovetail, tmp_path):  # noqa: F811
+    for suffix in ("en", "fr"):
+        lines = (files("dovetail") / "data" / f"demo.{suffix}").read_text("utf-8").splitlines(keepends=True)
+        for n in range(5):
+            (tmp_path / f"{n}.{suffix}").write_text("".join(lines[n * n : n * n + 10 + n]), "utf-8")
+    command = ["align", tmp_path / "*.en", tmp_path / "*.fr", "--recipe", "ibm1"]
+    for engine_name in ("threads", "ray"):
+        (tmp_path / engine_name).mkdir()
+        done = dovetail(*command, "--engine", engine_name, "-o", tmp_path / engine_name / "*.links")
+        assert "5 files, 60 pairs" in done.err
+    assert contents(tmp_path / "ray") == contents(tmp_path / "threads")
+
+
+OWN_SESSION = """
+import os, sys, time
+from pathlib import Path
+from dovetail.engines.ray import Ray
+
+def answer(number, died=Path(sys.argv[1])):
+    if number == 3 and not died.exists():
+        died.touch()
+        os.kill(os.getpid(), 9)
+    return number
+
+crew = Ray()
+for number in crew.map(answer, range(6)):
+    print(number, flush=True)
+time.sleep(1)  # Ray tells of a death when it finds the time
+"""
+
+
+@pytest.mark.slow
+def test_ray_writes_nothing_between_our_links_when_a_worker_dies(tmp_path):
+    command = [sys.executable, "-c", OWN_SESSION, str(tmp_path / "died")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert (tmp_path / "died").exists()
+    assert (done.returncode, done.stdout) == (0, "0\n1\n2\n3\n4\n5\n"), done.stderr
+
+
+INTERRUPTED = """
+import os, signal, sys
+from dovetail import fitting
+from dovetail.bitext import sharding, shards
+from dovetail.engines.ray import Ray
+from dovetail.__main__ import main
+
+fitting.WHOLE_CELLS = fitting.SHARD_CELLS = 4000
+shards.BLOCK_CELLS = 1000
+begun, number = Ray._in_order, int(sys.argv.pop())
+
+def interrupted(self, method, tasks):
+    for count, answer in enumerate(begun(self, method, tasks)):
+        if count == 2:
+            print("busy", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), number)
+        yield answer
+
+Ray._in_order = interrupted
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_end_from_outside_comes_soon_and_leaves_nothing(tmp_path, number, status):
+    data = files("dovetail") / "data"
+    texts = [str(data / "demo.en"), str(data / "demo.fr")]
+    arguments = ["align", *texts, "--recipe", "ibm1", "--engine", "ray", "--quiet", "-o", str(tmp_path / "links")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *arguments, str(int(number))],
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path), "RAY_TMPDIR": tempfile.gettempdir()},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert process.stderr.readline() == b"busy\n"
+    began = time.monotonic()
+    assert process.wait(60) == status
+    assert time.monotonic() - began < 5  # a second, on a machine that does nothing else
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_engines_go_by_name():

@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.alignments.alignments import Alignments
 from dovetail.alignments.gold import Gold
 from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.paths import check_on_disk
 from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder, give_back
 from dovetail.bitext.views import Cuts, Entry, Views, cut_entries
@@ -128,6 +129,7 @@ class Aligner(Trained):
         entries = entries_of(dictionary)
         all_priors = (*priors_of(self.recipe, learned, entries), *priors)
         if work is not None:
+            check_on_disk(work)
             claim(work, signature(self.recipe, self.seed, bitext, warm_model, all_priors, constraints))
         self._views = self._fitted_views(bitext, entries, work, progress)
         corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from dovetail.bitext.joining import picked
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard
 from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.source import pair_cells
-from dovetail.bitext.store import Folder
+from dovetail.bitext.store import Folder, PassingFolder
 from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words
 from dovetail.engines import Engine
 from dovetail.errors import InputError
@@ -136,7 +135,7 @@ def shards_of(
         return OneShard(shard_of(bitext, pool)), nullcontext()
     if work is not None:
         return ManyShards(bitext, pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
-    folder = TemporaryDirectory(prefix="dovetail-")
+    folder = PassingFolder()
     return ManyShards(bitext, pool, Folder(folder.name), SHARD_CELLS), folder
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
 from numbers import Integral
 from queue import SimpleQueue
-from threading import Semaphore, Thread, local
+from threading import Event, Semaphore, Thread, local
 from typing import Any, TypeVar
 
 from dovetail.errors import InputError
@@ -76,53 +76,67 @@ class Pool:
     def stream(self, function: Callable[[P], T], parts: Iterable[P]) -> Iterator[T]:
         """function(part) for each part, in their order, as many at a time as there are threads.
 
-        Parts are taken in a thread of their own, so that an answer need not wait for the next part to come.  Who has one
-        thread only gets one thing done after the other; so does a task, which else would wait for a thread that waits too.
+        Who has one thread only gets one thing done after the other; so does a task, which else would wait for a thread that
+        waits too.
         """
         if self.threads == 1 or getattr(_thread, "working", False):
             yield from map(function, parts)
             return
-        begun: SimpleQueue[Future[T] | None] = SimpleQueue()
-        room = Semaphore(self.threads + 1)  # one part more than is worked on: no thread waits for the reader of answers
-        stopped = False
+        stopped = Event()
 
         def work(part: P) -> T:
-            _thread.stopped = lambda: stopped
+            _thread.stopped = stopped.is_set
             try:
                 return function(part)
             finally:
                 _thread.stopped = None
 
-        def feed() -> None:
-            try:
-                for part in parts:
-                    room.acquire()
-                    if stopped:
-                        return
-                    begun.put(self.executor.submit(work, part))
-            except BaseException as problem:  # raised in the thread that can tell it, behind the answers before
-                failed: Future[T] = Future()
-                failed.set_exception(problem)
-                begun.put(failed)
-            finally:
-                begun.put(None)
-
-        Thread(target=feed, name="dovetail-parts", daemon=True).start()
-        future: Future[T] | None = None
         try:
-            while (future := begun.get()) is not None:
-                answer = future.result()
-                room.release()
-                yield answer
+            # One part more than is worked on: no thread waits for the reader of answers.
+            yield from in_order(lambda part: self.executor.submit(work, part), parts, self.threads + 1)
         finally:
-            stopped = True
-            while future is not None:  # only after an exception, or when nobody wants the rest
-                future.cancel()
-                room.release()
-                future = begun.get_nowait() if not begun.empty() else None
+            stopped.set()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.threads})"
+
+
+def in_order(begin: Callable[[P], Future[T]], parts: Iterable[P], most: int) -> Iterator[T]:
+    """The answers to all parts, in their order; at most so many parts are begun and not yet answered.
+
+    Parts are taken in a thread of their own, so that an answer need not wait for the next part to come.
+    """
+    begun: SimpleQueue[Future[T] | None] = SimpleQueue()
+    room = Semaphore(most)
+    stopped = False
+
+    def feed() -> None:
+        try:
+            for part in parts:
+                room.acquire()
+                if stopped:
+                    return
+                begun.put(begin(part))
+        except BaseException as problem:  # raised in the thread that can tell it, behind the answers before
+            failed: Future[T] = Future()
+            failed.set_exception(problem)
+            begun.put(failed)
+        finally:
+            begun.put(None)
+
+    Thread(target=feed, name="dovetail-parts", daemon=True).start()
+    future: Future[T] | None = None
+    try:
+        while (future := begun.get()) is not None:
+            answer = future.result()
+            room.release()
+            yield answer
+    finally:
+        stopped = True
+        while future is not None:  # only after an exception, or when nobody wants the rest
+            future.cancel()
+            room.release()
+            future = begun.get_nowait() if not begun.empty() else None
 
 
 def _begin() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from functools import partial
+from itertools import chain
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -82,11 +83,23 @@ class Trained:
 
         `each` makes something else of the two, in the thread, or on the machine, that has aligned the part.
         """
+        return self._align_parts(text.uncut(first, keep_text), each)
+
+    def align_streams(
+        self, texts: Iterable[TextSource], *, keep_text: bool = True, each: Callable[[Bitext, Alignments], T]
+    ) -> Iterator[T | None]:
+        """What `each` makes of the parts of many texts, which are worked on side by side; None behind the last of a text."""
+        parts = chain.from_iterable(chain(text.uncut(0, keep_text), [None]) for text in texts)
+        return self._align_parts(parts, each)
+
+    def _align_parts(
+        self, parts: Iterable[Callable[[], Bitext] | None], each: Callable[[Bitext, Alignments], Any]
+    ) -> Iterator[Any]:
         compact, worker = self._compacted(), self  # once, not in every thread
         if not self.engine.local:
             worker = self._sent()
             worker.model = worker._compact = compact
-        return self.engine.map(partial(_aligned, worker, each), text.uncut(first, keep_text))
+        return self.engine.map(partial(_aligned, worker, each), parts)
 
     def align(self, bitext: Bitext, progress: Watch = None) -> Alignments:
         """Exactly one alignment for each pair of the bitext, in order."""
@@ -290,7 +303,9 @@ class Trained:
         return found.means(side, numbers[side], len((self.source_vocabulary, self.target_vocabulary)[side]))
 
 
-def _aligned(trained: Trained, each: Callable[[Bitext, Alignments], Any], made: Callable[[], Bitext]) -> Any:
+def _aligned(trained: Trained, each: Callable[[Bitext, Alignments], Any], made: Callable[[], Bitext] | None) -> Any:
+    if made is None:
+        return None
     part = made()
     return each(part, trained.align(part))
 

@@ -16,6 +16,16 @@ def is_remote(path: StrPath) -> bool:
     return "://" in os.fspath(path)
 
 
+def check_on_disk(path: StrPath) -> None:
+    """InputError for an address where a folder is wanted: it would become a local folder of that name."""
+    if is_remote(path):
+        raise InputError(
+            "an address, but folders of work and of models are on disks",
+            path=path,
+            remedy="Name a folder of this machine, or one that several share.",
+        )
+
+
 def file_system(path: StrPath) -> tuple[Any, str]:
     """fsspec's file system of an address, and the name of the file there."""
     try:

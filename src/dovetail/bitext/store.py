@@ -5,14 +5,17 @@ A file is a safetensors file.  Pages of a mapped one come in when they are read 
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import mmap
 import os
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -111,6 +114,21 @@ class Folder(Store):
 
     def _place(self, name: str) -> Path:
         return self.path / f"{name}.safetensors"
+
+
+class PassingFolder(TemporaryDirectory[str]):
+    """A folder for as long as a block takes, in which workers may still write, or have files, when it ends.
+
+    What they leave is removed when the process ends, and they with it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(prefix="dovetail-", ignore_cleanup_errors=True)
+
+    def cleanup(self) -> None:
+        super().cleanup()
+        if os.path.exists(self.name):
+            atexit.register(shutil.rmtree, self.name, ignore_errors=True)
 
 
 def release(values: np.ndarray) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from typing import Any
 
 import click
@@ -186,7 +187,8 @@ def align(source: str, target: str | None, **values: Any) -> None:
         aligner = Aligner(values["recipe"] or "default", seed=values["seed"], engine=engine, **changes)
     if values["save"]:
         check_place(values["save"])  # before the training, not after it
-    with work_folder(values["work"]) as work, said_if_interrupted(values["work"], values["output"]):
+    # Workers go before the folder that they write to.
+    with work_folder(values["work"]) as work, closing(engine), said_if_interrupted(values["work"], values["output"]):
         run = Run(aligner, TextSource(source, target, options), work, format_, keep_text, values)
         run.all()
 

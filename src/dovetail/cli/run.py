@@ -6,13 +6,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dovetail.aligner import Aligner
+from dovetail.alignments.certificates import Certificates
 from dovetail.cli.align import number_of, say_compiling
-from dovetail.cli.links_out import LinksOut, links_out
-from dovetail.cli.outputs import one_per_file
+from dovetail.cli.links_out import Form, LinksOut, links_out
+from dovetail.cli.outputs import Paths, one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
 from dovetail.kernels.compiled import worked_seconds
@@ -87,10 +89,7 @@ class Run:
                 if outputs:
                     self._prepare(callback)
                     self.whole = None
-                for paths, output in outputs:
-                    with self._out(output, None) as out:
-                        self._write(replace(self.text, source=paths[0], target=paths[1]), out, callback)
-                    outs.append(out)
+                    outs.extend(self._write_each(outputs, callback))
         self._summarise(outs)
         if self.unsaved is not None:
             raise self.unsaved
@@ -110,9 +109,11 @@ class Run:
         files = f"{number_of(len(outs), 'file')}, " if len(outs) != 1 else ""
         pairs, links = sum(out.pairs for out in outs), sum(out.links for out in outs)
         say(f"{files}{number_of(pairs, 'pair')}, {number_of(links, 'link')}", quiet)
+        proved = Certificates()
         for out in outs:
-            if summary := out.certificates.summary(self.seconds):
-                say(summary, quiet)
+            proved.join(out.certificates)
+        if summary := proved.summary(self.seconds):
+            say(summary, quiet)
 
     def _prepare(self, callback: Callback | None) -> None:
         """Have a model, learned now or before."""
@@ -185,9 +186,26 @@ class Run:
             return
         for part in self.aligner.align_stream(text, first=out.pairs, keep_text=self.keep_text, each=out.form):
             out.take(part)
-            self.seconds = worked_seconds() - began
-            if callback is not None:  # of a stream nobody knows how many pairs are still to come
-                callback(Progress("align", out.pairs, max(self.pairs, out.pairs), "pairs", 0, 1, None, self.seconds))
+            self._tell(out.pairs, began, callback)
+
+    def _write_each(self, outputs: list[tuple[Paths, str]], callback: Callback | None) -> Iterator[LinksOut]:
+        """Align many texts, side by side, each to a file of its own, which is there as soon as it is whole."""
+        began, pairs = worked_seconds(), 0
+        texts = (replace(self.text, source=source, target=target) for (source, target), _ in outputs)
+        form = Form(self.format, self.values["on_whitespace"], 0)
+        parts = self.aligner.align_streams(texts, keep_text=self.keep_text, each=form)
+        for _, output in outputs:
+            with self._out(output, None) as out:
+                for part in iter(partial(next, parts), None):
+                    out.take(part)
+                    pairs += part.pairs
+                    self._tell(pairs, began, callback)
+            yield out
+
+    def _tell(self, pairs: int, began: float, callback: Callback | None) -> None:
+        self.seconds = worked_seconds() - began
+        if callback is not None:  # of a stream nobody knows how many pairs are still to come
+            callback(Progress("align", pairs, max(self.pairs, pairs), "pairs", 0, 1, None, self.seconds))
 
     def _command(self) -> dict[str, Any]:
         """What the links depend on: a work folder belongs to one such command."""

@@ -71,3 +71,7 @@ class Engine(Protocol):
 
     def map(self, function: Callable[[A], B], parts: Iterable[A]) -> Iterator[B]:
         """The function's answers for all parts, in their order; no more parts are held than are worked on."""
+
+    def close(self) -> None:
+        """Let whoever works elsewhere go: the engine is needed no more."""
+        return

@@ -7,10 +7,16 @@ started again, and its shards are gone over again: whatever it had written is wr
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
+import signal
 import socket
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread, current_thread, main_thread
 from typing import Any, cast
 
 import numpy as np
@@ -21,10 +27,14 @@ from dovetail.engines.threads import Threads
 from dovetail.errors import InputError
 from dovetail.models.model import Learner, Memory, Statistics, Worked
 from dovetail.models.tree import kept, taken
-from dovetail.pool import Pool
+from dovetail.pool import Pool, in_order, usable_cores
 
 THREADS = 4  # of a worker, at most, unless somebody wants more: some work on a shard is not divided
 AHEAD = 2  # tasks that wait for each worker, so that none of them ever waits for us
+ENDING = 0.7  # seconds that workers have to end, who may be in the midst of a shard
+# Ray tells of workers that died on standard output, whatever `log_to_driver` says, and there are our links: it skips
+# lines that this matches, which is all of them, when it looks for repeated ones.  It reads both when it is imported.
+SILENT = {"RAY_DEDUP_LOGS": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}
 
 
 class Ray(Engine):
@@ -36,13 +46,32 @@ class Ray(Engine):
     def __init__(self, address: str | None = None, workers: int | None = None, threads: int | None = None) -> None:
         # What is not shared out (a sample, other views) has all cores of this machine, where workers wait meanwhile.
         self.pool = Pool()
-        self._ray = _connected(address, workers, threads)
-        cores = int(self._ray.cluster_resources().get("CPU", 1))
-        self.threads = threads or min(THREADS, cores)
-        number = workers or max(cores // self.threads, 1)
-        lasting = self._ray.remote(num_cpus=self.threads, max_restarts=-1, max_task_retries=-1)(Worker)
-        self.workers = [lasting.remote(self.threads) for _ in range(number)]
+        self._ray, self._begun = _connected(address, workers, threads)
+        self.workers: list[Any] = []
+        try:
+            self.threads, asked, number = self._shared_out(workers, threads)
+            lasting = self._ray.remote(num_cpus=asked, max_restarts=-1, max_task_retries=-1)(Worker)
+            self.workers = [lasting.remote(self.threads) for _ in range(number)]
+        except BaseException:  # an interruption, too
+            self.close()
+            raise
         self._corpus: Any = None  # what workers were told of, and the reference to it
+
+    def _shared_out(self, workers: int | None, threads: int | None) -> tuple[int, int, int]:
+        """Threads of a worker, cores that each asks for, and their number; InputError where there is no room for them."""
+        cores = [int(node["Resources"].get("CPU", 0)) for node in self._ray.nodes() if node["Alive"]]
+        largest = max(cores)
+        threads = threads or max(min(THREADS, largest, sum(cores) // (workers or 1)), 1)
+        # Who asks for more cores than any node has is waited for without end; threads may well be more than those.
+        asked = max(min(threads, largest), 1)
+        room = sum(count // asked for count in cores)
+        number = workers or max(room, 1)
+        if number > room:
+            raise InputError(
+                f"the Ray cluster has cores for {room} workers of {threads} threads, not for {number}",
+                remedy="Ask for fewer workers or threads, or add nodes.",
+            )
+        return threads, asked, number
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For a worker, the engine is the threads of its machine."""
@@ -74,10 +103,17 @@ class Ray(Engine):
         return self._in_order("apply", ((shared, part) for part in parts))
 
     def close(self) -> None:
-        """Let the workers go."""
-        for worker in self.workers:
+        """Let the workers go, and Ray's own processes if they were begun for this engine."""
+        workers, self.workers = self.workers, []
+        if self._begun:
+            self._begun = False
+            _ended(self._ray)
+            return
+        for worker in workers:
             self._ray.kill(worker)
-        self.workers = []
+        last = [worker.process.remote() for worker in workers]  # fail as soon as the workers are gone
+        if last:
+            self._ray.wait(last, num_returns=len(last), timeout=ENDING)
 
     def _told(self, corpus: ManyShards, model: Any) -> tuple[Any, Any, dict[str, Any]]:
         """A reference to what workers need to know of a text, which is put once; the shards; what models share with it."""
@@ -92,29 +128,22 @@ class Ray(Engine):
     def _in_order(self, method: str, tasks: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
         """Answers to all tasks, in their order.  No more are under way, or wait for an earlier one, than workers can do
         without waiting for us."""
-        running: dict[Any, tuple[int, Any]] = {}  # references to numbers of tasks and their workers
-        answers: dict[int, Any] = {}
-        busy = dict.fromkeys(self.workers, 0)
-        waiting, given, due = iter(tasks), 0, 0
-        while True:
-            while len(running) + len(answers) < AHEAD * len(self.workers):
-                task = next(waiting, None)
-                if task is None:
-                    break
-                worker = min(busy, key=busy.__getitem__)
-                running[getattr(worker, method).remote(*task)] = given, worker
-                busy[worker] += 1
-                given += 1
-            if not running and not answers:
-                return
-            if due in answers:
-                yield answers.pop(due)
-                due += 1
-                continue
-            (done, *_), _ = self._ray.wait(list(running), num_returns=1)
-            number, worker = running.pop(done)
-            busy[worker] -= 1
-            answers[number] = self._ray.get(done)
+        if not self.workers:
+            raise ValueError("the engine was closed: its workers are gone")
+        given: dict[Any, list[Future[Any]]] = {worker: [] for worker in self.workers}
+
+        def begin(task: tuple[Any, ...]) -> Future[Any]:
+            for worker, futures in given.items():
+                given[worker] = [future for future in futures if not future.done()]
+            worker = min(given, key=lambda worker: len(given[worker]))
+            future: Future[Any] = getattr(worker, method).remote(*task).future()
+            given[worker].append(future)
+            return future
+
+        try:
+            yield from in_order(begin, tasks, AHEAD * len(self.workers))
+        except self._ray.exceptions.RayTaskError as error:  # whose message is a traceback from the worker
+            raise error.cause from error
 
 
 class Worker:
@@ -160,34 +189,73 @@ def _writable(values: np.ndarray) -> np.ndarray:
     return np.asarray(_Marked(values)) if values.size else values.copy()
 
 
-def _connected(address: str | None, workers: int | None, threads: int | None) -> Any:
+def _connected(address: str | None, workers: int | None, threads: int | None) -> tuple[Any, bool]:
+    """Ray's interface, and whether its processes were begun now."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # what people align is theirs
+    os.environ.update(SILENT)
     try:
         import ray
     except ImportError as error:
         raise InputError("the engine ray needs Ray", remedy='pip install "dovetail-align[ray]"') from error
     if ray.is_initialized():
-        return ray
+        return ray, False
     where = address or os.environ.get("RAY_ADDRESS")
     try:
-        if where is None:
-            cores = workers * threads if workers and threads else None
-            ray.init(
-                address="local",
-                num_cpus=cores,
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-            )
-        else:
-            _knock(where)
-            ray.init(address=where, log_to_driver=False, logging_level=logging.ERROR)
+        with _own_signals():
+            if where is None:
+                asked = (workers or 1) * (threads or 1)
+                cores = max(asked, usable_cores()) if asked > 1 else None
+                ray.init(
+                    address="local",
+                    num_cpus=cores,
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    logging_level=logging.ERROR,
+                )
+            else:
+                _knock(where)
+                ray.init(address=where, log_to_driver=False, logging_level=logging.ERROR)
     except (OSError, ValueError) as error:
+        told = str(error).splitlines()[0]
+        if where is None:
+            raise InputError(
+                f"Ray could not be started ({told})",
+                remedy="Set RAY_TMPDIR to a folder with a short name, or choose the engine threads.",
+            ) from error
         raise InputError(
-            f"no Ray cluster answers at {where} ({str(error).splitlines()[0]})",
+            f"no Ray cluster answers at {where} ({told})",
             remedy="Start one with `ray start --head`, or leave --address out.",
         ) from error
-    return ray
+    except BaseException:  # an interruption
+        _ended(ray)
+        raise
+    return ray, where is None
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """SIGTERM goes on to mean what it did: Ray would have it end the process with a status and a report of its own."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if current_thread() is main_thread():  # no other may set it, nor does Ray
+            signal.signal(signal.SIGTERM, before)
+
+
+def _ended(ray: Any) -> None:
+    """End the session that this process began, or its part in one.
+
+    Ray takes some tenths of a second for its workers and files, and another second for a process of its own that does not
+    listen: on Linux we do not wait for that one, which the kernel ends with us.
+    """
+    if sys.platform != "linux":
+        ray.shutdown()
+        return
+    atexit.unregister(ray.shutdown)
+    ending = Thread(target=ray.shutdown, name="dovetail-ray-ends", daemon=True)
+    ending.start()
+    ending.join(ENDING)
 
 
 def _knock(address: str) -> None:

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from dovetail.bitext.paths import StrPath, file_system, files_of, is_remote
+from dovetail.bitext.paths import StrPath, check_on_disk, file_system, files_of, is_remote
 from dovetail.bitext.readers import read_in_step
 from dovetail.bitext.source import TextSource
+from dovetail.bitext.store import PassingFolder
 from dovetail.bitext.text import display_name, empty_file, open_bytes
 from dovetail.durable import locked, put, room_in, to_disk
 from dovetail.errors import InputError
@@ -198,9 +198,10 @@ def work_folder(place: str | None) -> Iterator[WorkFolder]:
     What others have put into a folder is never touched: InputError if it holds anything, but not our record.
     """
     if place is None:
-        with tempfile.TemporaryDirectory(prefix="dovetail-") as temporary, room_in(temporary):
+        with PassingFolder() as temporary, room_in(temporary):
             yield WorkFolder(Path(temporary))
         return
+    check_on_disk(place)
     path = Path(place)
     try:
         with room_in(path), _taken(path):

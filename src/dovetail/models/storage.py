@@ -22,6 +22,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from dovetail.bitext.paths import check_on_disk
 from dovetail.bitext.views import views as view_names
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -42,6 +43,7 @@ def check_place(path: str | PathLike[str]) -> Path:
     """Where a model of this name would be written; InputError where that must not or cannot be done."""
     if not os.fspath(path):
         raise InputError("no name for the model's directory", remedy="Name a directory.")
+    check_on_disk(path)
     place = Path(os.path.realpath(path))  # the directory behind a symbolic link: the link itself stays
     if not place.parent.is_dir():
         raise InputError(f"the directory {place.parent} does not exist", path=path, remedy="Create it first.")
@@ -152,6 +154,7 @@ class Saved(NamedTuple):
 
 def load_model(path: str | PathLike[str]) -> Saved:
     """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
+    check_on_disk(path)
     place = Path(path)
     if not os.fspath(path) or not place.is_dir() or not os.path.lexists(place / ABOUT):
         left = next(place.parent.glob(f".{place.name}.*{OLD}"), None) if place.name else None
