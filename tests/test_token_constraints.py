@@ -175,3 +175,9 @@ def test_a_line_that_is_no_token_is_named(tmp_path):
     )
     with pytest.raises(InputError, match=r"bad\.conllu, line 1"):
         read_constraints(tmp_path / "rules.json")
+
+
+def test_a_value_that_a_constraint_does_not_have_is_named_with_those_it_has(tmp_path):
+    (tmp_path / "rules.json").write_text('[{"name": "fertility", "defaults": 2}]')
+    with pytest.raises(InputError, match=r"no value 'defaults'. It takes source, target, default"):
+        read_constraints(tmp_path / "rules.json")

@@ -7,6 +7,7 @@ weighted cells.  Whoever writes a constraint of his own writes a `PairConstraint
 
 from __future__ import annotations
 
+import inspect
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,6 +56,11 @@ constraints: Registry[type[Any]] = Registry("constraint")
 def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
     """A registered constraint from what its `to_dict` gives; lists of pairs may come as lists of lists, as in JSON."""
     kind = constraints[name]
+    known = inspect.signature(kind).parameters
+    for key in values:
+        if key not in known:
+            told = ", ".join(known) or "nothing"
+            raise InputError(f"the constraint {name} has no value {key!r}", remedy=f"It takes {told}.")
     try:
         return kind(**values)
     except InputError:
