@@ -39,6 +39,8 @@ MANY = [
     ("hmm-fertility", {"samples": 3, "fertility": "categorical", "soft_counts": False}),
     ("ibm1-fertility", {"samples": 2, "restarts": 2}),
     ("hmm-fertility-hard", {"samples": 2, "hard_iterations": 1}),
+    ("zhao2010-ibm1", {}),
+    ("zhao2010-hmm", {}),
     ("zhao2010-hmmf", {"samples": 2, "decoding_samples": 2, "decoding_restarts": 1}),
     ("graca2010-bijective", {}),
     ("graca2010-bijective", {"longest_pair": 14, "project_decoding": False}),
