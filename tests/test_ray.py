@@ -76,10 +76,12 @@ def test_an_address_where_nobody_answers_is_refused_at_once():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 4] if LONG else [2])
-@pytest.mark.parametrize(("recipe", "options"), CASES)
+@pytest.mark.parametrize(
+    ("recipe", "options", "workers"),
+    [(*case, workers) for case in CASES for workers in (1, 2, 4) if LONG or workers == 2 or case is CASES[0]],
+)
 @pytest.mark.usefixtures("cluster")
-def test_workers_learn_what_threads_do(workers, recipe, options, demo, tmp_path):
+def test_workers_learn_what_threads_do(recipe, options, workers, demo, tmp_path):
     alone = Aligner(recipe, threads=2, **options).fit(demo)
     crew = engine(workers)
     together = Aligner(recipe, engine=crew, **options).fit(demo)
@@ -106,6 +108,40 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(demo, tmp_path):
     together = Aligner("joint-best", engine=crew, sample=4000).fit(demo, progress)
     assert len(set(killed)) == kills
     assert bytes_of(together, tmp_path / "ray") == bytes_of(alone, tmp_path / "threads")
+    crew.close()
+
+
+KILLED_RUN = """
+import os, signal, sys
+import dovetail, same_bytes
+from dovetail import fitting
+from dovetail.bitext import shards
+from dovetail.engines.ray import Ray
+
+shards.BLOCK_CELLS = fitting.WHOLE_CELLS = fitting.SHARD_CELLS = 4000
+
+def progress(now):
+    if now.stage == "hmm" and now.done > 1000:  # in the midst of the third iteration
+        os.kill(os.getpid(), signal.SIGKILL)
+
+crew = Ray(workers=2, threads=1)
+dovetail.Aligner("hmm", engine=crew).fit(same_bytes.demo().part(0, 400), progress, work=sys.argv[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("cluster")
+def test_a_training_that_was_killed_goes_on_with_other_workers(demo, tmp_path):
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    command = [sys.executable, "-c", KILLED_RUN, str(tmp_path / "work")]
+    killed = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, timeout=100)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    crew, done = engine(1), []
+    crew.sum = lambda *arguments: done.append(1) or Ray.sum(crew, *arguments)
+    resumed = Aligner("hmm", engine=crew).fit(demo, work=tmp_path / "work")
+    alone = Aligner("hmm", threads=2).fit(demo)
+    assert len(done) == len(alone.history) - 7  # five of IBM Model 1 and two were done
+    assert bytes_of(resumed, tmp_path / "ray") == bytes_of(alone, tmp_path / "threads")
     crew.close()
 
 
