@@ -46,8 +46,9 @@ class Needs(NamedTuple):
 
 # Of live cells (the presets), all at once or, with less, after a part was learned from first, and of fewer of them without
 # fertilities; and of all other models.  Languages with many forms of each word need most: their words and stems do.
-ALL_AT_ONCE, PART_FIRST = Needs(5.8, 0, 77, 6100), Needs(5.5, 20, 62, 3000)
-WITHOUT_FERTILITY, DENSE = Needs(16.6, 19, 0, 4300), Needs(2.5, 12, 24)
+ALL_AT_ONCE, PART_FIRST = Needs(5, 3, 80, 5900), Needs(5.5, 20, 62, 3000)
+WITHOUT_FERTILITY, DENSE = Needs(15.7, 24, 10, 3500), Needs(2.5, 12, 24)
+LIVE_KERNELS = 55 * MB  # compiled, beside those of all models
 NEEDS = {
     "joint-hmm": ALL_AT_ONCE,
     "hmm-bayes": Needs(10, 12, 24),
@@ -126,7 +127,8 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     per_token = TOKEN + MORE_PER_TOKEN.get(recipe.model, 0)
     learning = per_token * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
-    return int(PROGRAM + max(learning, aligning))
+    kernels = LIVE_KERNELS if recipe.model == "joint-hmm" else 0
+    return int(PROGRAM + kernels + max(learning, aligning))
 
 
 def _seen(recipe: Recipe, facts: TextFacts) -> float:
