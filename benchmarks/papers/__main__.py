@@ -15,12 +15,11 @@ from measure import exit_when_terminated
 from papers import claims
 from papers.running import PAPERS, SEEDS, run, told
 from papers.shown import Section, Table, rows_of, write
-from papers.store import Store
+from papers.store import SETS, Store
 from side_by_side import side_by_side
 from texts import find_set
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-SETS = ("en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt")
 SIZES = (1000, 10000)
 
 
@@ -70,9 +69,7 @@ def _check_names(names: Sequence[str | None]) -> None:
 
 def _sections(module: ModuleType, store: Store) -> list[Section]:
     """Of all texts that were ever measured, not only of those that were asked for this time."""
-    texts = sorted(
-        store.texts(module.PAPER), key=lambda text: (text[1], SETS.index(text[0]) if text[0] in SETS else 99)
-    )
+    texts = store.texts(module.PAPER)
     return module.sections(store, texts) if texts else []
 
 

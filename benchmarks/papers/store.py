@@ -11,6 +11,8 @@ from typing import Any
 
 from dovetail.errors import InputError
 
+SETS = ("en-fr-hansards", "de-en-europarl", "en-cs-czenali", "ja-en-kftt")
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -73,9 +75,9 @@ class Store:
         return (set_, size) in self.texts(paper)
 
     def texts(self, paper: str) -> list[tuple[str, int]]:
-        """Sets and sizes of which the paper has a cell, small ones first, else in the order in which they came."""
+        """Sets and sizes of which the paper has a cell, small ones first, sets in their order and others behind them."""
         found = dict.fromkeys((set_, size) for own, _, set_, size, _ in self.cells if own == paper)
-        return sorted(found, key=lambda text: text[1])
+        return sorted(found, key=lambda text: (text[1], (*SETS, text[0]).index(text[0])))
 
     def mean(self, paper: str, job: str, set_: str, size: int, number: str) -> float | None:
         """Over seeds; None where nothing was measured."""
