@@ -10,15 +10,17 @@ from hypothesis import strategies as st
 import naive
 import same_bytes
 from dovetail import Aligner, Bitext, Dictionary, Limit, MaximumFertility, PairConstraint, fitting
-from dovetail.bitext import sharding, shards, windows
+from dovetail.bitext import sharding, shards, stream, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.store import Folder, Store, release
+from dovetail.cli.links_out import LinksOut
 from dovetail.laboratory.papers import PAPERS
 from dovetail.pool import Pool
 from dovetail.recipes import find_recipe, recipes
 from dovetail.training.train import trainings
 from folders import contents
+from test_cli import dovetail  # noqa: F401
 from test_models import bitexts
 
 POOL = Pool(2)
@@ -253,6 +255,26 @@ def test_fertilities_are_counted_in_the_text_that_was_fitted(demo, monkeypatch):
     one = Aligner("hmm").fit(demo).fertilities(minimum=5)
     cut_into(monkeypatch, 12_000)
     assert Aligner("hmm").fit(demo).fertilities(minimum=5) == one
+
+
+@pytest.mark.parametrize("recipe", ["hmm", "best"])
+@pytest.mark.parametrize("name", ["x.tsv", "-"])
+@pytest.mark.usefixtures("small_blocks")
+def test_links_of_many_shards_stream_to_the_same_bytes(recipe, name, demo, tmp_path, monkeypatch, dovetail):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(stream, "PART_PAIRS", 70)
+    text = "".join("\t".join(map(" ".join, demo.tokens(n))) + "\n" for n in range(len(demo))).encode()
+    (tmp_path / "x.tsv").write_bytes(text)
+    options = ["--option=hmm_iterations=3", *(["--option=sample=4000"] if recipe == "best" else [])]
+    for form in ("probabilities", "jsonl"):
+        given = ["align", name, "--recipe", recipe, "--format", form, *options]
+        with monkeypatch.context() as cut:
+            cut_into(cut, 12_000)
+            cut.setattr(LinksOut, "write", None)  # of what is in memory
+            many = dovetail(*given, stdin=text)
+            kept = dovetail(*given, "--work", f"work {form}", stdin=text)
+        assert many.status == kept.status == 0, many.err + kept.err
+        assert many.out == kept.out == dovetail(*given, stdin=text).out
 
 
 def test_every_training_that_goes_over_shards_is_tested():

@@ -14,10 +14,11 @@ from dovetail.cli.links_out import LinksOut, links_out
 from dovetail.cli.outputs import one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
+from dovetail.fitting import in_shards
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.large.memory import check_budget
 from dovetail.large.work import WorkFolder, identity
-from dovetail.training.drawing import Lesson, lesson, samples
+from dovetail.training.drawing import Lesson, lesson
 from dovetail.training.monitor import Progress
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Run:
             self.work.check(self._command())
         # A pipe can be read but once: whoever needs it twice puts it by.  A loaded model aligns it as it comes.
         directly = bool(values["load"]) and not values["favour"] and not kept
-        if not directly and (kept or values["favour"] or samples(self.aligner.recipe.options)):
+        if not directly:
             self.text = replace(self.text, **self.work.spooled(self.text))
         outputs = one_per_file(self.text.source, self.text.target, values["output"])
         watched = directly and values["output"] == "-" and sys.stdout.isatty()
@@ -152,7 +153,8 @@ class Run:
             threshold, grow, aer = aligner.tuned
             told = f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})"
             say(told, values["quiet"])
-        if not learned.sampled:
+        # What is gone over in shards is too large to be aligned at once: it streams by, as what a sample was drawn from.
+        if not learned.sampled and not in_shards(aligner.recipe, False, learned.cells):
             self.whole = learned.bitext
 
     def _hint(self, learned: Lesson) -> None:

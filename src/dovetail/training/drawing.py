@@ -75,11 +75,6 @@ class Lesson:
         return self.text.part(first, last)
 
 
-def samples(settings: Settings) -> bool:
-    """Whether a recipe with these settings learns from a sample of a text that is large enough."""
-    return "largest_sample" in settings and settings.of(SampleOptions).most_held is not None
-
-
 def lesson(text: Bitext | TextSource, settings: Settings, keep_text: bool = False, pool: Pool | None = None) -> Lesson:
     """What a recipe with these settings learns from of a text; `keep_text` matters if that is all of one in files."""
     options = settings.of(SampleOptions) if "largest_sample" in settings else None
