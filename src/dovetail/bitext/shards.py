@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.store import Store
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.windows import Windows, cut
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
 from dovetail.kernels.text import cooccurrence as kernels
@@ -24,6 +24,7 @@ BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
 UNRANKED_CELLS = 1 << 21  # the same of a text without slots, parts of which are worked on side by side
 SLOT_TASK = 1 << 21  # slots of one task, at most,
 LEAST_SLOTS = 1 << 14  # and at least: fewer are done before another thread has begun
+AT_ONCE = 256  # pieces of a text in mapped files whose tokens are looked up together
 TASKS = 16  # parts that a block is divided into, for any number of threads
 # Where words are divided: the last parts are small, so that no thread waits long for another.
 TAPERED = np.cumsum(np.repeat([4, 2, 1], [8, 4, 4]))[:-1] / 44
@@ -261,14 +262,32 @@ def lay_out_pieces(
     longest: int = 0,
 ) -> Shard:
     """Some pieces (by number) of a packed bitext laid out by themselves, for the same vocabularies."""
-    source_length, target_length = pieces.source_length[chosen], pieces.target_length[chosen]
+    lengths = [_picked(values, chosen) for values in (pieces.source_length, pieces.target_length)]
     sides = (
-        source_ids[token_places(pieces.source_start[chosen], source_length)],
-        cumulative(source_length),
-        target_ids[token_places(pieces.target_start[chosen], target_length)],
-        cumulative(target_length),
+        _tokens(source_ids, _picked(pieces.source_start, chosen), lengths[0]),
+        cumulative(lengths[0]),
+        _tokens(target_ids, _picked(pieces.target_start, chosen), lengths[1]),
+        cumulative(lengths[1]),
     )
     return lay_out(*sides, n_sources, n_targets, pool, block_cells, longest)
+
+
+def _picked(values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    found = values[chosen]
+    release(values)
+    return found
+
+
+def _tokens(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """The tokens of pieces, in order; of ids in a mapped file little is in memory at a time."""
+    found, done = np.empty(int(length.sum()), ids.dtype), 0
+    for first in range(0, len(start), AT_ONCE):
+        run = slice(first, first + AT_ONCE)
+        tokens = ids[token_places(start[run], length[run])]
+        found[done : done + len(tokens)] = tokens
+        done += len(tokens)
+        release(ids)
+    return found
 
 
 def longest_side(pieces: Windows) -> int:

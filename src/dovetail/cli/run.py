@@ -14,7 +14,7 @@ from dovetail.cli.links_out import LinksOut, links_out
 from dovetail.cli.outputs import one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
-from dovetail.fitting import in_shards
+from dovetail.fitting import aside, in_shards
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.large.memory import check_budget
 from dovetail.large.work import WorkFolder, identity
@@ -136,10 +136,11 @@ class Run:
     def _learn(self, callback: Callback | None) -> None:
         """Learn from the text, and say what there is to say about it."""
         values, aligner = self.values, self.aligner
-        learned = lesson(self.text, aligner.recipe.options, self.keep_text, aligner.engine.pool)
+        recipe, apart = aligner.recipe, aside(aligner.recipe, self.work.place)
+        learned = lesson(self.text, recipe.options, self.keep_text, aligner.engine.pool, apart)
         self.pairs = learned.pairs
         self._hint(learned)
-        check_budget(aligner.recipe, learned, values["memory"], aligner.engine.pool.threads)
+        check_budget(recipe, learned, values["memory"], aligner.engine.pool.threads)
         aligner.fit(
             learned,
             callback,
@@ -154,7 +155,7 @@ class Run:
             told = f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})"
             say(told, values["quiet"])
         # What is gone over in shards is too large to be aligned at once: it streams by, as what a sample was drawn from.
-        if not learned.sampled and not in_shards(aligner.recipe, False, learned.cells):
+        if not learned.sampled and not in_shards(recipe, False, learned.cells):
             self.whole = learned.bitext
 
     def _hint(self, learned: Lesson) -> None:
