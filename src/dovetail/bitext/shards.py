@@ -52,11 +52,17 @@ class Slots:
 
     def kept(self, used: np.ndarray) -> tuple[Slots, np.ndarray]:
         """Only the slots that `used` marks, rows sorted by target word; and their old numbers."""
-        kept = np.flatnonzero(used)
-        row_start = np.searchsorted(kept, self.row_start)
-        rows = np.repeat(np.arange(self.n_sources), np.diff(row_start))
-        kept = kept[np.argsort(rows * np.int64(self.n_targets) + self.target[kept], kind="stable")]
-        return Slots(row_start, self.target[kept], self.n_targets), kept
+        kept, targets, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(self.n_sources, np.int64)
+        for first, last in self.runs():  # so that what sorting takes does not grow with the slots
+            low, high = self.row_start[first], self.row_start[last]
+            own = low + np.flatnonzero(used[low:high])
+            lengths[first:last] = np.diff(np.searchsorted(own, self.row_start[first : last + 1]))
+            rows = np.repeat(np.arange(last - first), lengths[first:last])
+            own = own[np.argsort(rows * np.int64(self.n_targets) + self.target[own], kind="stable")]
+            kept.append(own)
+            targets.append(self.target[own])
+            release(self.target[low:high])
+        return Slots(cumulative(lengths), np.concatenate(targets), self.n_targets), np.concatenate(kept)
 
     def runs(self) -> list[tuple[int, int]]:
         """Runs of source words, see `slot_runs`."""
