@@ -19,6 +19,7 @@ import same_bytes
 from dovetail import Aligner, Dictionary, InputError, Limit, PairConstraint
 from dovetail.bitext import shards
 from dovetail.bitext.shards import Slots
+from dovetail.bitext.source import TextSource
 from dovetail.bitext.store import Folder
 from dovetail.models.tree import kept, taken
 from dovetail.recipes import find_recipe
@@ -119,6 +120,20 @@ def test_a_later_chain_goes_on(recipe, demo, tmp_path, monkeypatch):
     with pytest.raises(Killed):
         resumed.fit(demo, in_the_second_chain, work=tmp_path / "work")
     resumed.fit(demo, work=tmp_path / "work")
+    assert bytes_of(resumed, tmp_path / "resumed") == bytes_of(whole, tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("cut")
+def test_a_training_from_files_goes_on(demo, tmp_path):
+    for suffix, side in (("en", 0), ("fr", 1)):
+        lines = (" ".join(demo.tokens(n)[side]) + "\n" for n in range(len(demo)))
+        (tmp_path / f"x.{suffix}").write_text("".join(lines), "utf-8")
+    text, options = TextSource(tmp_path / "x.en", tmp_path / "x.fr"), {"seed": 1, "threads": 2, **SOME}
+    whole, resumed = Aligner("best", **options).fit(text), Aligner("best", **options)
+    for _ in range(2):
+        with pytest.raises(Killed):
+            resumed.fit(text, killed_after(60), work=tmp_path / "work")
+    resumed.fit(text, work=tmp_path / "work")
     assert bytes_of(resumed, tmp_path / "resumed") == bytes_of(whole, tmp_path / "whole")
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -13,16 +16,19 @@ from hypothesis import strategies as st
 import naive
 import same_bytes
 from dovetail import Aligner, Bitext, Dictionary, InputError, Limit, MaximumFertility, PairConstraint, fitting
-from dovetail.bitext import sharding, shards, store, windows
+from dovetail.bitext import sharding, shards, source, store, stream, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
-from dovetail.bitext.store import Folder, Store, release
+from dovetail.bitext.source import TextSource
+from dovetail.bitext.store import Folder, Store, map_of, release
+from dovetail.cli.links_out import LinksOut
 from dovetail.durable import allocate
 from dovetail.laboratory.papers import PAPERS
 from dovetail.pool import Pool
 from dovetail.recipes import find_recipe, recipes
 from dovetail.training.train import trainings
 from folders import contents
+from test_cli import dovetail  # noqa: F401
 from test_models import bitexts
 
 POOL = Pool(2)
@@ -205,11 +211,64 @@ def test_a_store_of_files_forgets_what_is_removed(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@given(st.lists(st.lists(st.integers(-9, 9), max_size=9), min_size=1))
+@settings(deadline=None, max_examples=30)
+def test_an_array_that_grows_in_a_file_is_what_it_is_in_memory(parts):
+    with TemporaryDirectory() as name:
+        for shape, dtype in (((-1,), np.int32), ((-1, 1), np.int64)):
+            growing = Store().growing(), Folder(name).growing()
+            for part in parts:
+                for own in growing:
+                    own.append(np.array(part, dtype).reshape(shape))
+            memory, file = (own.whole() for own in growing)
+            assert (file.dtype, file.shape) == (memory.dtype, memory.shape)
+            np.testing.assert_array_equal(file, memory)
+            release(file)
+            np.testing.assert_array_equal(file, memory)
+            assert (map_of(file) is not None) == bool(file.size)
+        assert list(Path(name).iterdir()) == []
+
+
+@pytest.fixture
+def files(demo, tmp_path):
+    """The demo's text, in files."""
+    for suffix, side in (("en", 0), ("fr", 1)):
+        lines = (" ".join(demo.tokens(n)[side]) + "\n" for n in range(len(demo)))
+        (tmp_path / f"x.{suffix}").write_text("".join(lines), "utf-8")
+    return TextSource(tmp_path / "x.en", tmp_path / "x.fr")
+
+
+@pytest.mark.parametrize(("recipe", "options"), [("hmm", {}), ("best", SOME), ("best", {**SOME, "view_cells": 60_000})])
+@pytest.mark.usefixtures("small_blocks")
+def test_tokens_of_a_large_text_are_in_mapped_files(recipe, options, files, tmp_path, monkeypatch):
+    monkeypatch.setattr(source, "HELD_AT_ONCE", 60)
+    monkeypatch.setattr(stream, "PART_PAIRS", 60)
+    monkeypatch.setattr(fitting, "AT_ONCE", 60)
+    monkeypatch.setattr(sharding, "CUT_AT_ONCE", 60)
+    monkeypatch.setattr(shards, "AT_ONCE", 7)
+    gone_over = []
+
+    class Seen(ManyShards):
+        def __init__(self, bitext, *arguments):
+            super().__init__(bitext, *arguments)
+            gone_over.append(bitext)
+            sides = (getattr(side, name) for side in (bitext.source, bitext.target) for name in ("ids", "offsets"))
+            pieces = (getattr(self.pieces, field.name) for field in fields(windows.Windows))
+            assert all(map_of(values) is not None for values in (*sides, *pieces))
+
+    one = learned(recipe, files.read(), tmp_path / "one", **options)
+    cut_into(monkeypatch, 12_000)
+    monkeypatch.setattr(fitting, "ManyShards", Seen)
+    assert learned(recipe, files, tmp_path / "many", **options) == one
+    assert len(gone_over) == 1 + (recipe == "best")
+
+
 def learned(recipe, bitext, folder, **options):
     """The files of a model, and the links of its text."""
     aligner = Aligner(recipe, seed=1, threads=2, **options).fit(bitext)
     aligner.save(folder)
-    return contents(folder), same_bytes.hashes(aligner.align(bitext))
+    text = bitext.read() if isinstance(bitext, TextSource) else bitext
+    return contents(folder), same_bytes.hashes(aligner.align(text))
 
 
 @pytest.mark.parametrize(("recipe", "options"), MANY)
@@ -289,6 +348,26 @@ def test_fertilities_are_counted_in_the_text_that_was_fitted(demo, monkeypatch):
     one = Aligner("hmm").fit(demo).fertilities(minimum=5)
     cut_into(monkeypatch, 12_000)
     assert Aligner("hmm").fit(demo).fertilities(minimum=5) == one
+
+
+@pytest.mark.parametrize("recipe", ["hmm", "best"])
+@pytest.mark.parametrize("name", ["x.tsv", "-"])
+@pytest.mark.usefixtures("small_blocks")
+def test_links_of_many_shards_stream_to_the_same_bytes(recipe, name, demo, tmp_path, monkeypatch, dovetail):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(stream, "PART_PAIRS", 70)
+    text = "".join("\t".join(map(" ".join, demo.tokens(n))) + "\n" for n in range(len(demo))).encode()
+    (tmp_path / "x.tsv").write_bytes(text)
+    options = ["--option=hmm_iterations=3", *(["--option=sample=4000"] if recipe == "best" else [])]
+    for form in ("probabilities", "jsonl"):
+        given = ["align", name, "--recipe", recipe, "--format", form, *options]
+        with monkeypatch.context() as cut:
+            cut_into(cut, 12_000)
+            cut.setattr(LinksOut, "write", None)  # of what is in memory
+            many = dovetail(*given, stdin=text)
+            kept = dovetail(*given, "--work", f"work {form}", stdin=text)
+        assert many.status == kept.status == 0, many.err + kept.err
+        assert many.out == kept.out == dovetail(*given, stdin=text).out
 
 
 def test_every_training_that_goes_over_shards_is_tested():

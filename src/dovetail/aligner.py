@@ -25,6 +25,7 @@ from dovetail.engines import Engine, engine_of
 from dovetail.errors import InputError
 from dovetail.fitting import (
     Dictionary,
+    aside,
     check_told,
     entries_of,
     given,
@@ -117,7 +118,11 @@ class Aligner(Trained):
         monitor = Monitor(progress, self.recipe.options.of(Convergence).tolerance)
         train = trainings[self.recipe.training]
         check_told(self.recipe, train, constraints, priors, dictionary)
-        learned = bitext if isinstance(bitext, Lesson) else lesson(bitext, self.recipe.options, pool=self.engine.pool)
+        if isinstance(bitext, Lesson):
+            learned = bitext
+        else:
+            apart = aside(self.recipe, work)
+            learned = lesson(bitext, self.recipe.options, pool=self.engine.pool, aside=apart)
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
@@ -330,7 +335,7 @@ class Aligner(Trained):
     ) -> dict[str, tuple[Trained, Cuts]]:
         """Models over the views that differ from the words of this text."""
         found: dict[str, tuple[Trained, Cuts]] = {}
-        for name, cuts, learned in view_lessons(bitext, self.recipe):
+        for name, cuts, learned in view_lessons(bitext, self.recipe, work):
             other = Aligner(view_recipe(self.recipe), seed=self.seed, engine=self.engine)
             told = None if dictionary is None else cut_entries(dictionary, bitext.options, cuts)
             other.fit(learned, progress, dictionary=told, work=None if work is None else Path(work) / name)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.joining import picked
-from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard
+from dovetail.bitext.joining import joined_in, picked
+from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard, cells_of
 from dovetail.bitext.shards import Slots, shard_of
-from dovetail.bitext.source import pair_cells
+from dovetail.bitext.source import Aside
 from dovetail.bitext.store import Folder, PassingFolder
 from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words
 from dovetail.engines import Engine
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from dovetail.models.constraints import Constraint
 
 SELDOM = 0.01  # a view that changes fewer of the words would cost a model, and say what the words say
+AT_ONCE = 1 << 14  # pairs of a sample that are picked together
 Dictionary = Mapping[Entry, float] | str | PathLike[str]
 
 
@@ -87,38 +90,49 @@ def view_recipe(recipe: Recipe) -> Recipe:
     return (find_recipe(name) if name else recipe).with_options({"views": WORDS})
 
 
-def view_lessons(bitext: Bitext, recipe: Recipe) -> Iterator[tuple[str, Cuts, Lesson]]:
+def view_lessons(
+    bitext: Bitext, recipe: Recipe, work: str | PathLike[str] | None = None
+) -> Iterator[tuple[str, Cuts, Lesson]]:
     """The views that change a text, of alternatives the first, and what the models over them learn from.
 
-    A sample is drawn of the words, before they are cut: a view of a whole text lies in memory, so it must not grow with it.
+    A sample is drawn of the words, before they are cut.
     """
     if recipe.options.of(Views).views == WORDS:
         return
-    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells)
+    apart = aside(view_recipe(recipe), work)
+    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, apart)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
-            learned = _view_lesson(drawn, cuts)
+            learned = _view_lesson(drawn, cuts, apart)
             if learned is not None:
                 yield name, cuts, learned
                 break
 
 
-def _view_lesson(drawn: Lesson, cuts: Cuts) -> Lesson | None:
+def _view_lesson(drawn: Lesson, cuts: Cuts, apart: Aside) -> Lesson | None:
     """What is learned from of a view, without what else is known of its tokens; None if it changes hardly any word."""
     normaliser = drawn.bitext.options.normaliser
     if changed_words(drawn.bitext, cuts, normaliser) < SELDOM:
         return None
-    seen = Seen.of(drawn.bitext, cuts, normaliser).bitext
-    return Lesson(seen, seen, len(seen), int(pair_cells(seen).sum()), drawn.sampled)
+    parts = (Seen.of(part, cuts, normaliser).bitext for part in drawn.bitext.runs())
+    seen = joined_in(apart.store(drawn.cells), parts)
+    return Lesson(seen, seen, len(seen), cells_of(seen), drawn.sampled)
 
 
-def _bounded(learned: Lesson, cells: int) -> Lesson:
+def _bounded(learned: Lesson, cells: int, apart: Aside) -> Lesson:
     """The same, or an even sample of it that has about so many cells."""
     if learned.sampled or learned.cells <= cells:
         return learned
     chosen = max(1, learned.pairs * cells // learned.cells)
     numbers = np.arange(chosen) * learned.pairs // chosen
-    return replace(learned, bitext=picked(learned.bitext, numbers))
+    parts = (picked(learned.bitext, numbers[first : first + AT_ONCE]) for first in range(0, chosen, AT_ONCE))
+    return replace(learned, bitext=joined_in(apart.store(cells), parts))
+
+
+def aside(recipe: Recipe, work: str | PathLike[str] | None) -> Aside:
+    """Where a recipe's texts go that are gone over in shards: a work folder, or that of temporary files."""
+    cells = WHOLE_CELLS if in_shards(recipe, False, sys.maxsize) else sys.maxsize
+    return Aside(cells, gettempdir() if work is None else work)
 
 
 def in_shards(recipe: Recipe, sampled: bool, cells: int) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import BATCH, LineBuffer, TokenNumbers
 from dovetail.bitext.readers import Row, read_in_step, read_pairs
+from dovetail.bitext.store import release
 from dovetail.bitext.tokenize import tokenizer_pair, tokenizers
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -314,6 +315,18 @@ class Bitext:
             low, high = side.offsets[first], side.offsets[last]
             sides.append(Side(side.ids[low:high], side.offsets[first : last + 1] - low, side.vocabulary, None))
         return Bitext(sides[0], sides[1], self.options, self.first + first)
+
+    def runs(self, pairs: int = 1 << 14) -> Iterator[Bitext]:
+        """Parts of so many pairs, at least one; in memory is, of a text in mapped files, no more than that of them."""
+        for first in range(0, max(len(self), 1), pairs):
+            yield self.part(first, min(first + pairs, len(self)))
+            self.release()
+
+    def release(self) -> None:
+        """Let what has been read of a text in mapped files go, out of memory."""
+        for side in (self.source, self.target):
+            release(side.ids)
+            release(side.offsets)
 
     def with_vocabularies(self, source: Vocabulary, target: Vocabulary) -> Bitext:
         """The same numbers of words, in these vocabularies; without the text.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, Text
 from dovetail.bitext.numbering import TokenNumbers
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 
 
@@ -28,10 +29,60 @@ def joined(parts: Sequence[Bitext]) -> Bitext:
     return bitext
 
 
+def joined_in(store: Store, parts: Iterable[Bitext]) -> Bitext:
+    """The same of parts as they come, with the numbers of words in the store, and without text."""
+    joining = Joining(store)
+    for part in parts:
+        joining.add(part)
+    return joining.joined()
+
+
+class Joining:
+    """What `joined_in` has so far, of one part at least."""
+
+    def __init__(self, store: Store) -> None:
+        self._sides = _GrowingSide(store), _GrowingSide(store)
+        self._first: Bitext | None = None
+
+    def add(self, part: Bitext) -> None:
+        """The next part."""
+        if self._first is None:
+            self._first = part.part(0, 0)
+        for growing, side in zip(self._sides, (part.source, part.target), strict=True):
+            growing.add(side)
+
+    def joined(self) -> Bitext:
+        """All of them, when nothing more comes."""
+        assert self._first is not None
+        source, target = (growing.side() for growing in self._sides)
+        return Bitext(source, target, self._first.options, self._first.first)
+
+
+class _GrowingSide:
+    def __init__(self, store: Store) -> None:
+        self._known, self._counts = TokenNumbers(), np.zeros(0, np.int64)
+        self._ids, self._offsets, self._tokens = store.growing(), store.growing(), 0
+        self._offsets.append(np.zeros(1, np.int64))
+
+    def add(self, side: Side) -> None:
+        ids = self._known.add(side.vocabulary.tokens)[side.ids]
+        counts = np.bincount(ids, minlength=len(self._known))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
+        self._ids.append(ids)
+        self._offsets.append(side.offsets[1:] - side.offsets[0] + self._tokens)
+        self._tokens += len(ids)
+
+    def side(self) -> Side:
+        return Side(self._ids.whole(), self._offsets.whole(), Vocabulary(self._known, self._counts), None)
+
+
 def _picked(side: Side, numbers: np.ndarray) -> Side:
-    start, length = side.offsets[numbers], side.lengths[numbers]
+    start, length = side.offsets[numbers], side.offsets[numbers + 1] - side.offsets[numbers]
     offsets = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
     ids = side.ids[np.repeat(start - offsets[:-1], length) + np.arange(offsets[-1])]
+    release(side.ids)
+    release(side.offsets)
     first, counts = np.empty(len(side.vocabulary), np.int64), np.bincount(ids, minlength=len(side.vocabulary))
     first[ids[::-1]] = np.arange(len(ids))[::-1]  # the last one that is written is a word's first appearance
     used = np.flatnonzero(counts)

@@ -37,6 +37,7 @@ from dovetail.kernels.text import cooccurrence as kernels
 from dovetail.pool import Pool
 
 WHOLE_CELLS = 1 << 26  # a text of so many, some 100,000 pairs, is still one shard
+CUT_AT_ONCE = 1 << 16  # pairs of a text that are cut into pieces together
 SHARD_CELLS = 1 << 25  # of a larger one's shards: smaller ones take less memory, and have more slots in all
 
 
@@ -142,12 +143,12 @@ class ManyShards(StoredShards, Corpus):
         block_cells: int | None = None,
     ) -> None:
         self.bitext = bitext
-        self.pieces = cut(bitext.source.offsets, bitext.target.offsets)
-        piece_cell = cumulative(self.pieces.source_length.astype(np.int64) * self.pieces.target_length)
+        self.pieces, piece_cell, longest = _cut_in(store, bitext)
         self.total = int(piece_cell[-1])
         self._runs = shard_runs(piece_cell, shard_cells, block_cells)
         self._pool, self._shard_cells, self._block_cells = pool, shard_cells, block_cells
-        super().__init__(store, len(self._runs), len(bitext.target.vocabulary), longest_side(self.pieces))
+        super().__init__(store, len(self._runs), len(bitext.target.vocabulary), longest)
+        self._release()
 
     @cached_property
     def slots(self) -> Slots:
@@ -210,8 +211,14 @@ class ManyShards(StoredShards, Corpus):
         _ = self.slots
         return StoredShards(self.store, self.number, self.n_targets, self.longest)
 
+    def _release(self) -> None:
+        self.bitext.release()
+        for field in fields(Windows):
+            release(getattr(self.pieces, field.name))
+
     def in_place(self, number: int) -> Shard:
         """The pieces of a shard as they stand in the text, with its ids and numbers of pairs; without slots and blocks."""
+        self._release()  # what was read of the one before
         ids, none = (self.bitext.source.ids, self.bitext.target.ids), self.slots.none()
         return Shard(*ids, self.pieces.part(*self._runs[number]), none, [])
 
@@ -223,8 +230,28 @@ class ManyShards(StoredShards, Corpus):
 
 def cells_of(bitext: Bitext) -> int:
     """How many cells a text has, before it is laid out."""
-    windows = cut(bitext.source.offsets, bitext.target.offsets)
-    return int((windows.source_length.astype(np.int64) * windows.target_length).sum())
+    return sum(int(_cells(cut(part.source.offsets, part.target.offsets)).sum()) for part in bitext.runs())
+
+
+def _cells(pieces: Windows) -> np.ndarray:
+    return pieces.source_length.astype(np.int64) * pieces.target_length
+
+
+def _cut_in(store: Store, bitext: Bitext) -> tuple[Windows, np.ndarray, int]:
+    """The pieces of a text and the cells before each (and all), in the store; tokens of the longest side of any."""
+    growing, before = [store.growing() for _ in fields(Windows)], store.growing()
+    before.append(np.zeros(1, np.int64))
+    cells = longest = 0
+    for first in range(0, max(len(bitext), 1), CUT_AT_ONCE):
+        run = slice(first, first + CUT_AT_ONCE + 1)
+        pieces = cut(bitext.source.offsets[run], bitext.target.offsets[run])
+        pieces.pair[:] += first
+        for own, field in zip(growing, fields(Windows), strict=True):
+            own.append(getattr(pieces, field.name))
+        before.append(cumulative(_cells(pieces))[1:] + cells)
+        cells, longest = cells + int(_cells(pieces).sum()), max(longest, longest_side(pieces))
+    bitext.release()
+    return Windows(*(own.whole() for own in growing)), before.whole(), longest
 
 
 def shard_runs(piece_cell: np.ndarray, shard_cells: int, block_cells: int | None) -> list[tuple[int, int]]:
@@ -240,7 +267,10 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     """
     groups = [store.get(name) for name in names]
     row_starts = [group["row_start"] for group in groups]
-    total = np.sum(row_starts, axis=0)
+    total = np.zeros_like(row_starts[0])
+    for own in row_starts:
+        total += own
+        release(own)
     targets = [group["target"] for group in groups]
     ranks = [store.table(f"{name}.ranks", own.shape, np.int32) for name, own in zip(names, targets, strict=True)]
 
@@ -249,7 +279,8 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
         begins = cumulative(np.array([part.stop - part.start for part in parts]))
         starts = np.stack([own[first : last + 1] - own[first] for own in row_starts]) + begins[:-1, None]
         partners = np.concatenate([own[part] for own, part in zip(targets, parts, strict=True)])
-        for own, part in zip(targets, parts, strict=True):
+        for begin, own, part in zip(row_starts, targets, parts, strict=True):
+            release(begin[first : last + 1])
             release(own[part])
         found = np.empty(len(partners), np.int32)
         rows = kernels.unite(starts, partners, n_targets, found)
@@ -272,6 +303,7 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     for name, starts, own in zip(names, row_starts, ranks, strict=True):
         places = np.repeat(row_start[:-1].astype(width), np.diff(starts))
         places += own
+        release(starts)
         release(own)
         store.put(places_of(name), {"places": places})
     return Slots(row_start, target, n_targets)

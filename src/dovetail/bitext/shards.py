@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext
-from dovetail.bitext.store import Store
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.windows import Windows, cut
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J, Pieces, Ranks, Workspace
 from dovetail.kernels.text import cooccurrence as kernels
@@ -24,6 +24,7 @@ BLOCK_CELLS = 1 << 22  # posteriors of one block: 32 MB for the two directions
 UNRANKED_CELLS = 1 << 21  # the same of a text without slots, parts of which are worked on side by side
 SLOT_TASK = 1 << 21  # slots of one task, at most,
 LEAST_SLOTS = 1 << 14  # and at least: fewer are done before another thread has begun
+AT_ONCE = 256  # pieces of a text in mapped files whose tokens are looked up together
 TASKS = 16  # parts that a block is divided into, for any number of threads
 # Where words are divided: the last parts are small, so that no thread waits long for another.
 TAPERED = np.cumsum(np.repeat([4, 2, 1], [8, 4, 4]))[:-1] / 44
@@ -51,11 +52,17 @@ class Slots:
 
     def kept(self, used: np.ndarray) -> tuple[Slots, np.ndarray]:
         """Only the slots that `used` marks, rows sorted by target word; and their old numbers."""
-        kept = np.flatnonzero(used)
-        row_start = np.searchsorted(kept, self.row_start)
-        rows = np.repeat(np.arange(self.n_sources), np.diff(row_start))
-        kept = kept[np.argsort(rows * np.int64(self.n_targets) + self.target[kept], kind="stable")]
-        return Slots(row_start, self.target[kept], self.n_targets), kept
+        kept, targets, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(self.n_sources, np.int64)
+        for first, last in self.runs():  # so that what sorting takes does not grow with the slots
+            low, high = self.row_start[first], self.row_start[last]
+            own = low + np.flatnonzero(used[low:high])
+            lengths[first:last] = np.diff(np.searchsorted(own, self.row_start[first : last + 1]))
+            rows = np.repeat(np.arange(last - first), lengths[first:last])
+            own = own[np.argsort(rows * np.int64(self.n_targets) + self.target[own], kind="stable")]
+            kept.append(own)
+            targets.append(self.target[own])
+            release(self.target[low:high])
+        return Slots(cumulative(lengths), np.concatenate(targets), self.n_targets), np.concatenate(kept)
 
     def runs(self) -> list[tuple[int, int]]:
         """Runs of source words, see `slot_runs`."""
@@ -261,14 +268,32 @@ def lay_out_pieces(
     longest: int = 0,
 ) -> Shard:
     """Some pieces (by number) of a packed bitext laid out by themselves, for the same vocabularies."""
-    source_length, target_length = pieces.source_length[chosen], pieces.target_length[chosen]
+    lengths = [_picked(values, chosen) for values in (pieces.source_length, pieces.target_length)]
     sides = (
-        source_ids[token_places(pieces.source_start[chosen], source_length)],
-        cumulative(source_length),
-        target_ids[token_places(pieces.target_start[chosen], target_length)],
-        cumulative(target_length),
+        _tokens(source_ids, _picked(pieces.source_start, chosen), lengths[0]),
+        cumulative(lengths[0]),
+        _tokens(target_ids, _picked(pieces.target_start, chosen), lengths[1]),
+        cumulative(lengths[1]),
     )
     return lay_out(*sides, n_sources, n_targets, pool, block_cells, longest)
+
+
+def _picked(values: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    found = values[chosen]
+    release(values)
+    return found
+
+
+def _tokens(ids: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """The tokens of pieces, in order; of ids in a mapped file little is in memory at a time."""
+    found, done = np.empty(int(length.sum()), ids.dtype), 0
+    for first in range(0, len(start), AT_ONCE):
+        run = slice(first, first + AT_ONCE)
+        tokens = ids[token_places(start[run], length[run])]
+        found[done : done + len(tokens)] = tokens
+        done += len(tokens)
+        release(ids)
+    return found
 
 
 def longest_side(pieces: Windows) -> int:

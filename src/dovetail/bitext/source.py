@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
-from dovetail.bitext.joining import joined, picked
+from dovetail.bitext.joining import Joining, joined, picked
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import Pair, read_pairs
+from dovetail.bitext.sharding import cells_of
+from dovetail.bitext.store import Folder, Store
 from dovetail.bitext.stream import lines_in_step, stream_parts
 from dovetail.bitext.tokenize import tokenizer_pair
 from dovetail.bitext.windows import cut
@@ -24,9 +26,24 @@ HELD_AT_ONCE = 1 << 13  # pairs that are cut into words together
 
 def pair_cells(bitext: Bitext) -> np.ndarray:
     """Cells of each pair, int64: of its windows, if it is a long one."""
+    return np.concatenate([_pair_cells(part) for part in bitext.runs()])
+
+
+def _pair_cells(bitext: Bitext) -> np.ndarray:
     pieces = cut(bitext.source.offsets, bitext.target.offsets)
     cells = pieces.source_length.astype(np.int64) * pieces.target_length
     return np.bincount(pieces.pair, cells, len(bitext)).astype(np.int64)
+
+
+class Aside(NamedTuple):
+    """Where the numbers of a text go that has more than `cells` cells, in place of memory."""
+
+    cells: int
+    folder: str | PathLike[str]
+
+    def store(self, cells: int) -> Store:
+        """For a text of so many."""
+        return Folder(self.folder) if cells > self.cells else Store()
 
 
 class Held(NamedTuple):
@@ -40,7 +57,7 @@ class Held(NamedTuple):
     @classmethod
     def of(cls, bitext: Bitext) -> Held:
         """All of a text."""
-        return cls(bitext, 1, len(bitext), int(pair_cells(bitext).sum()))
+        return cls(bitext, 1, len(bitext), cells_of(bitext))
 
 
 def hold(bitext: Bitext, most: int) -> Held:
@@ -96,14 +113,20 @@ class TextSource:
             reading.get("tokenizer", "whitespace"), Normaliser(reading.get("lower", False), reading.get("form"))
         )
 
-    def held(self, most: int | None, keep_text: bool = False, pool: Pool | None = None) -> Held:
+    def held(
+        self, most: int | None, keep_text: bool = False, pool: Pool | None = None, aside: Aside | None = None
+    ) -> Held:
         """What `hold` makes of the text (all of it without `most`), without ever having more in memory.
 
-        Only what is held is cut into words, by the pool's threads while this text is read on.
+        Only what is held is cut into words, by the pool's threads while this text is read on.  All of a text that is too
+        large for memory goes `aside`, without its lines.
         """
-        if most is None:
+        if most is not None:
+            holding = _Holding(self.options, most, keep_text)
+        elif aside is not None:
+            holding = _All(self.options, keep_text, aside)
+        else:
             return Held.of(self.read(keep_text))
-        holding = _Holding(self.options, most, keep_text)
         for part in (pool or Pool(1)).stream(holding.cut, holding.chosen(self._blocks())):
             holding.add(*part)
         return holding.held()
@@ -177,6 +200,27 @@ class _Holding:
     def held(self) -> Held:
         """What is left at the end of the text."""
         return Held(joined(self._parts), self._step, self._pairs, self._cells * self._step)
+
+
+class _All(_Holding):
+    """All of what has come so far: in memory, until it is too much, and then aside."""
+
+    def __init__(self, options: TextOptions, keep_text: bool, aside: Aside) -> None:
+        super().__init__(options, 0, keep_text)
+        self._aside = aside
+        self._joining: Joining | None = None
+
+    def add(self, first: int, step: int, part: Bitext) -> None:
+        self._cells += int(pair_cells(part).sum())
+        self._parts.append(part)
+        if self._joining is None and self._cells > self._aside.cells:
+            self._joining, self._keep_text = Joining(self._aside.store(self._cells)), False
+        while self._joining is not None and self._parts:
+            self._joining.add(self._parts.pop(0))
+
+    def held(self) -> Held:
+        bitext = joined(self._parts) if self._joining is None else self._joining.joined()
+        return Held(bitext, 1, self._pairs, self._cells)
 
 
 class _Lines:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,44 @@ _FLOATS = {"F64": "f8", "F32": "f4"}
 _WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
 _DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
 _NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
+
+
+class Growing:
+    """An array that is written part by part, in memory."""
+
+    def __init__(self) -> None:
+        self._parts: list[np.ndarray] = []
+
+    def append(self, values: np.ndarray) -> None:
+        """Further rows; the first ones, of which there may be none, tell of what type and shape rows are."""
+        self._parts.append(values)
+
+    def whole(self) -> np.ndarray:
+        """All of it, when nothing more comes."""
+        return np.concatenate(self._parts)
+
+
+class GrowingFile(Growing):
+    """The same in a file that has no name: the system frees it when nobody has the array any more, or after a kill."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = TemporaryFile(dir=path)  # noqa: SIM115 (closed by `whole`)
+        self._none: np.ndarray | None = None
+
+    def append(self, values: np.ndarray) -> None:
+        if self._none is None:
+            self._none = np.empty((0, *values.shape[1:]), values.dtype)
+        self._file.write(values.tobytes())
+
+    def whole(self) -> np.ndarray:
+        assert self._none is not None
+        none = self._none
+        with self._file as file:
+            if not file.tell():
+                return none
+            file.flush()
+            mapped = mmap.mmap(file.fileno(), 0)
+        return np.frombuffer(mapped, none.dtype).reshape(-1, *none.shape[1:])
 
 
 class Store:
@@ -50,6 +88,10 @@ class Store:
     def table(self, name: str, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
         """Zeros that are written to and read from in place, and that `release` can put aside."""
         return np.zeros(shape, dtype)
+
+    def growing(self) -> Growing:
+        """An array to be written part by part, and then read from parts that `release` can put aside."""
+        return Growing()
 
     def within(self, name: str) -> Store:
         """A store of its own beside the groups, for as long as this one."""
@@ -109,6 +151,9 @@ class Folder(Store):
                 place.unlink()
         return np.frombuffer(mapped, dtype, size).reshape(shape)
 
+    def growing(self) -> GrowingFile:
+        return GrowingFile(self.path)
+
     def within(self, name: str) -> Folder:
         return Folder(self.path / name)
 
@@ -132,17 +177,23 @@ class PassingFolder(TemporaryDirectory[str]):
 
 
 def release(values: np.ndarray) -> None:
-    """Let the pages of a `table`'s part go, out of this process's memory; in memory itself nothing happens."""
+    """Let the pages of a mapped array's part go, out of this process's memory; in memory itself nothing happens."""
+    base = map_of(values)
+    if base is None or not values.size or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    first = values.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
+    low = first // mmap.PAGESIZE * mmap.PAGESIZE
+    base.madvise(mmap.MADV_DONTNEED, low, first + values.nbytes - low)
+
+
+def map_of(values: np.ndarray) -> mmap.mmap | None:
+    """The map of a file that an array is in; None of one in memory."""
     base: Any = values
     while isinstance(base, np.ndarray):
         base = base.base
     if isinstance(base, memoryview):
         base = base.obj
-    if not isinstance(base, mmap.mmap) or not values.size or not hasattr(mmap, "MADV_DONTNEED"):
-        return
-    first = values.ctypes.data - np.frombuffer(base, np.uint8).ctypes.data
-    low = first // mmap.PAGESIZE * mmap.PAGESIZE
-    base.madvise(mmap.MADV_DONTNEED, low, first + values.nbytes - low)
+    return base if isinstance(base, mmap.mmap) else None
 
 
 def give_back() -> None:

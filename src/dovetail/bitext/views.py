@@ -84,8 +84,12 @@ class Seen:
 
 def changed_words(bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> float:
     """The share of words that a view has something else for, on the side where these are more."""
-    sides = [(side, _cut(side, cut, normalise)) for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)]
-    return max(float(words.changed[side.ids].mean()) if len(side.ids) else 0.0 for side, words in sides)
+    changed, tokens = np.zeros(2), np.zeros(2)
+    for part in bitext.runs():
+        for n, (side, cut) in enumerate(zip((part.source, part.target), cuts, strict=True)):
+            changed[n] += np.count_nonzero(_cut(side, cut, normalise).changed[side.ids])
+            tokens[n] += len(side.ids)
+    return float((changed / np.maximum(tokens, 1)).max())
 
 
 def cut_entries(dictionary: Mapping[Entry, float], options: TextOptions, cuts: Cuts) -> dict[Entry, float]:

@@ -17,10 +17,11 @@ from dovetail.cli.links_out import Form, LinksOut, links_out
 from dovetail.cli.outputs import Paths, one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
+from dovetail.fitting import aside, in_shards
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.large.memory import check_budget
 from dovetail.large.work import WorkFolder, identity
-from dovetail.training.drawing import Lesson, lesson, samples
+from dovetail.training.drawing import Lesson, lesson
 from dovetail.training.monitor import Progress
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Run:
             self.work.check(self._command())
         # A pipe can be read but once: whoever needs it twice puts it by.  A loaded model aligns it as it comes.
         directly = bool(values["load"]) and not values["favour"] and not kept
-        if not directly and (kept or values["favour"] or samples(self.aligner.recipe.options)):
+        if not directly:
             self.text = replace(self.text, **self.work.spooled(self.text))
         outputs = one_per_file(self.text.source, self.text.target, values["output"])
         watched = directly and values["output"] == "-" and sys.stdout.isatty()
@@ -141,10 +142,11 @@ class Run:
     def _learn(self, callback: Callback | None) -> None:
         """Learn from the text, and say what there is to say about it."""
         values, aligner = self.values, self.aligner
-        learned = lesson(self.text, aligner.recipe.options, self.keep_text, aligner.engine.pool)
+        recipe, apart = aligner.recipe, aside(aligner.recipe, self.work.place)
+        learned = lesson(self.text, recipe.options, self.keep_text, aligner.engine.pool, apart)
         self.pairs = learned.pairs
         self._hint(learned)
-        check_budget(aligner.recipe, learned, values["memory"], aligner.engine.pool.threads)
+        check_budget(recipe, learned, values["memory"], aligner.engine.pool.threads)
         aligner.fit(
             learned,
             callback,
@@ -158,7 +160,8 @@ class Run:
             threshold, grow, aer = aligner.tuned
             told = f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})"
             say(told, values["quiet"])
-        if not learned.sampled:
+        # What is gone over in shards is too large to be aligned at once: it streams by, as what a sample was drawn from.
+        if not learned.sampled and not in_shards(recipe, False, learned.cells):
             self.whole = learned.bitext
 
     def _hint(self, learned: Lesson) -> None:

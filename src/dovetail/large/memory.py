@@ -33,6 +33,7 @@ PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
+TOKEN_IN_SHARDS = 2  # of one whose numbers are in mapped files: what vocabularies grow by, and pages on their way
 
 
 class Needs(NamedTuple):
@@ -121,10 +122,11 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     stages = [(needs, facts.cells)]
     if samples_first(recipe.options, facts):
         stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
+    per_token = TOKEN
     if in_shards(recipe, facts.sampled, facts.cells):
-        # What words need was measured with the tokens, below.
-        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0])._replace(word=0.0), SHARD_CELLS
-    per_token = TOKEN + MORE_PER_TOKEN.get(recipe.model, 0)
+        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS
+        per_token = TOKEN_IN_SHARDS
+    per_token += MORE_PER_TOKEN.get(recipe.model, 0)
     learning = per_token * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     kernels = LIVE_KERNELS if recipe.model == "joint-hmm" else 0

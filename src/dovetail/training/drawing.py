@@ -11,7 +11,7 @@ import numpy as np
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.joining import picked
-from dovetail.bitext.source import Held, TextSource, hold
+from dovetail.bitext.source import Aside, Held, TextSource, hold
 from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 
@@ -75,17 +75,21 @@ class Lesson:
         return self.text.part(first, last)
 
 
-def samples(settings: Settings) -> bool:
-    """Whether a recipe with these settings learns from a sample of a text that is large enough."""
-    return "largest_sample" in settings and settings.of(SampleOptions).most_held is not None
+def lesson(
+    text: Bitext | TextSource,
+    settings: Settings,
+    keep_text: bool = False,
+    pool: Pool | None = None,
+    aside: Aside | None = None,
+) -> Lesson:
+    """What a recipe with these settings learns from of a text.
 
-
-def lesson(text: Bitext | TextSource, settings: Settings, keep_text: bool = False, pool: Pool | None = None) -> Lesson:
-    """What a recipe with these settings learns from of a text; `keep_text` matters if that is all of one in files."""
+    `keep_text` and `aside`, for what is too large for memory, matter if that is all of a text in files.
+    """
     options = settings.of(SampleOptions) if "largest_sample" in settings else None
     most = None if options is None else options.most_held
     if isinstance(text, TextSource):
-        held = text.held(most, keep_text, pool)
+        held = text.held(most, keep_text, pool, aside)
     else:
         held = Held.of(text) if most is None else hold(text, most)
     size = None if options is None else options.drawn(held.cells)

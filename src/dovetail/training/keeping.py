@@ -92,6 +92,8 @@ def digest(bitext: Bitext) -> str:
     found = hashlib.sha256()
     for side in (bitext.source, bitext.target):
         for values in (side.ids, side.offsets):
-            found.update(np.ascontiguousarray(values).tobytes())
+            for first in range(0, len(values), COPIED):
+                found.update(values[first : first + COPIED].tobytes())
+                release(values[first : first + COPIED])
         found.update("\n".join(side.vocabulary).encode("utf-8", "surrogatepass"))
     return found.hexdigest()

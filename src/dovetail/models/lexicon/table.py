@@ -177,7 +177,11 @@ class TableLexicon(Lexicon):
             np.any(self.table[slice(*part)] > kernels.FLOOR, axis=1, out=used[slice(*part)])
             release(self.table[slice(*part)])
         slots, kept = self.slots.kept(used)
-        return TableLexicon(slots, self.table[kept], self.nulls, self.smoothing)
+        table = np.empty((len(kept), 2), self.table.dtype)
+        for part in slot_parts(len(kept)):
+            table[slice(*part)] = self.table[kept[slice(*part)]]
+            release(self.table)
+        return TableLexicon(slots, table, self.nulls, self.smoothing)
 
     def on(self, shard: Shard, pool: Pool) -> TableLexicon:
         """For the slots of one of many shards."""
