@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from commits import working_tree
 from dovetail import Aligner, Bitext, fitting, read_bitext
 from dovetail.bitext.sharding import SHARD_CELLS, ManyShards, cells_of
 from dovetail.bitext.store import Folder
@@ -61,6 +62,7 @@ class Figures:
     model_pairs: list[int]  # sizes at which the next was measured
     model_bytes: list[int]  # of the model that is sent
     machine: str = ""
+    commit: str = ""
 
     def model(self, pairs: int) -> float:
         """Bytes of a model, by the power of pairs that the measured sizes follow."""
@@ -253,6 +255,7 @@ def measure(source: str, target: str, sizes: Sequence[int], shard_cells: int) ->
             list(sizes[: len(model_bytes)]),
             model_bytes,
             _machine(),
+            working_tree(),
         )
         print(json.dumps(asdict(figures)), file=sys.stderr)
     if figures is None:
@@ -305,7 +308,7 @@ def page(figures: Figures) -> str:
         "",
         f"`{RECIPE}`, {ITERATIONS} iterations over all of the text, links of every pair; computed by"
         " `benchmarks/cost_model.py` from what it measured on one core",
-        f"({figures.machine}; {', '.join(f'{size:,}' for size in figures.model_pairs)} pairs):",
+        f"({figures.machine}; commit {figures.commit}; {', '.join(f'{size:,}' for size in figures.model_pairs)} pairs):",
         "",
         markdown(["figure", "value"], [[name, _told(getattr(figures, name))] for name in _numbers()]),
         "",
@@ -340,7 +343,7 @@ def page(figures: Figures) -> str:
 
 
 def _numbers() -> list[str]:
-    return [f.name for f in fields(Figures) if f.name != "machine"]
+    return [f.name for f in fields(Figures) if f.name not in ("machine", "commit")]
 
 
 def _told(value: Any) -> str:

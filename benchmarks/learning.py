@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"learning.py: {error}", file=sys.stderr)
         return 2
-    print("AER in per cent of `default` before learning and after it, means of draws; see `benchmarks/learning.py`.\n")
+    about = f"see `benchmarks/learning.py`; the digest of the code that learns is {digest_of_code()}"
+    print(f"AER in per cent of `default` before learning and after it, means of draws; {about}.\n")
     print(markdown(HEADER, [[*map(str, row), *summary(outcomes)] for row, outcomes in kept.rows()]))
     if options.picture:
         draw_curves(kept, options.picture)
