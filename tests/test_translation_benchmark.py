@@ -190,7 +190,7 @@ def test_tables_say_what_was_not_run(tmp_path, references):
     for name in ("en-fr-small", "de-en-none"):
         write(store, name, 10, 1, tmp_path, tmp_path / "tables")
     text = (tmp_path / "tables" / "translation-en-fr-small.md").read_text("utf-8")
-    assert "Not run: sil-thot-hmm, ibm1, EM-5, EM-80, mermer2011," in text
+    assert "Not run: sil-thot-hmm, ibm1, EM-5, EM-80, zhao2010-hmm, mermer2011," in text
     assert "30 sentences to translate, 30 to tune on (BLEU 25.0 there); weights 1, 0.5." in text
     table = tmp_path / "tables" / "translation-en-fr-small.csv"
     assert set(table.parent.iterdir()) == {table, table.with_suffix(".md")}
