@@ -84,10 +84,14 @@ class TextFacts:
         """Slots of a part of so many cells: they grow less than these."""
         return self.slots * (min(cells, self.cells) / max(self.cells, 1)) ** self.growth
 
-    def learning(self, needs: Needs, cells: int) -> float:
+    def words_of(self, cells: int) -> float:
+        """Words of a part of so many cells: they grow as the square root, about."""
+        return self.words * (min(cells, self.cells) / max(self.cells, 1)) ** 0.5
+
+    def learning(self, needs: Needs, cells: int, words: float) -> float:
         """Bytes for a part of so many cells."""
         each = needs.cell * cells + needs.block_cell * min(cells, BLOCK_CELLS) + needs.slot * self.slots_of(cells)
-        return each + needs.word * self.words
+        return each + needs.word * words
 
 
 def facts_of(learned: Lesson) -> TextFacts:
@@ -119,12 +123,13 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     needs = NEEDS.get(recipe.model, DENSE)
     if needs is ALL_AT_ONCE and not recipe.options["largest_fertility"]:
         needs = WITHOUT_FERTILITY
-    stages = [(needs, facts.cells)]
+    stages = [(needs, facts.cells, float(facts.words))]
     if samples_first(recipe.options, facts):
-        stages = [(needs, recipe.options.sample), (PART_FIRST, facts.cells)]
+        sample = recipe.options.sample
+        stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
     per_token = TOKEN
     if in_shards(recipe, facts.sampled, facts.cells):
-        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS
+        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS, float(facts.words)
         per_token = TOKEN_IN_SHARDS
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
     learning = per_token * facts.tokens + max(facts.learning(*stage) for stage in stages) + _seen(recipe, facts)
