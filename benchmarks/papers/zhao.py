@@ -75,16 +75,19 @@ def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
             rows.append([f"{system}: {title}", *cells, *printed])
         section.tables.append(Table(f"Table 1: {number}, per cent", [*head, "paper en→cn", "paper cn→en"], rows, 2))
     for figure, (place, way) in enumerate(zip((0, 1), DIRECTIONS, strict=True), 1):
-        bars: dict[str, list[tuple[str, float]]] = {
-            f"{name}:{size}": [
-                (system, value)
-                for system in SYSTEMS
-                if (value := store.mean(PAPER, system, name, size, f"{way} AER")) is not None
-            ]
-            for name, size in texts
-        }
-        bars["paper"] = [(system, printed[place][2]) for system, printed in PRINTED.items()]
-        section.figures.append(Figure(f"Figure {figure}: AER, {way}", "", "AER, per cent", {}, bars=bars))
+        for size in dict.fromkeys(size for _, size in texts):
+            bars: dict[str, list[tuple[str, float]]] = {
+                name: [
+                    (system, value)
+                    for system in PRINTED
+                    if (value := store.mean(PAPER, system, name, size, f"{way} AER")) is not None
+                ]
+                for name, own in texts
+                if own == size
+            }
+            bars["paper"] = [(system, printed[place][2]) for system, printed in PRINTED.items()]
+            title = f"Figure {figure}: AER, {way}, {size:,} pairs"
+            section.figures.append(Figure(title, "", "AER, per cent", {}, bars=bars))
     rows = [
         [f"{system}: {title}", *(store.mean(PAPER, system, *text, "CPU s") for text in texts)]
         for system, (title, _, _) in SYSTEMS.items()
