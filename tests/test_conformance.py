@@ -149,6 +149,7 @@ CALLED = {
     "fit": "test_a_bitext",
     "align": "test_every_pair_gets_one_alignment_with_links_in_bounds",
     "align_stream": "test_a_text_in_files_is_aligned_as_at_once",
+    "align_streams": "test_a_text_in_files_is_aligned_as_at_once",
     "align_pair": "test_a_pair_alone_is_aligned_as_within_its_text",
     "posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
     "directional_posteriors": "test_posteriors_are_probabilities_of_the_right_shape",
@@ -316,8 +317,11 @@ def test_a_text_in_files_is_aligned_as_at_once(trained, tmp_path):
     for side, name in enumerate(("x.en", "x.fr")):
         lines = (" ".join(TRAINING.tokens(n)[side]) for n in range(len(TRAINING)))
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    ((_, alignments),) = trained.align_stream(TextSource(tmp_path / "x.en", tmp_path / "x.fr"))
-    assert as_bytes(alignments) == as_bytes(trained.align(TRAINING))
+    text, at_once = TextSource(tmp_path / "x.en", tmp_path / "x.fr"), as_bytes(trained.align(TRAINING))
+    ((_, alignments),) = trained.align_stream(text)
+    assert as_bytes(alignments) == at_once
+    one, none, other, end = trained.align_streams([text, text], each=lambda bitext, alignments: as_bytes(alignments))
+    assert (one, none, other, end) == (at_once, None, at_once, None)
 
 
 def test_a_loaded_model_gives_the_same_bytes_on_the_training_text_and_on_new_text(trained, model, tmp_path):

@@ -6,6 +6,8 @@ import click
 
 from dovetail.cli.options import Names, plugins, recipe_names
 
+FEW = 60  # pairs
+
 
 @click.command()
 @click.argument("recipes", nargs=-1, type=Names("recipe", recipe_names))
@@ -39,13 +41,17 @@ def _run(recipe: str) -> None:
     from tempfile import TemporaryDirectory
 
     from dovetail.aligner import Aligner
-    from dovetail.bitext.corpus import read_bitext
+    from dovetail.bitext.source import TextSource
     from dovetail.cli.demo import demo_files
 
     with demo_files() as folder, TemporaryDirectory() as place:
-        model = Path(place) / "model"
-        bitext = read_bitext(folder / "demo.en", folder / "demo.fr").part(0, 60)
-        aligner = Aligner(recipe, threads=1).fit(bitext)
+        model, source, target = (Path(place) / name for name in ("model", "demo.en", "demo.fr"))
+        for path in (source, target):
+            lines = (folder / path.name).read_bytes().splitlines(keepends=True)
+            path.write_bytes(b"".join(lines[:FEW]))
+        text = TextSource(source, target)  # as `align` reads it
+        bitext = text.read()
+        aligner = Aligner(recipe, threads=1).fit(text)
         aligner.align(bitext)
         aligner.save(model)
         again = Aligner.load(model, threads=1)

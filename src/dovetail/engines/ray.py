@@ -111,7 +111,9 @@ class Ray(Engine):
             return
         for worker in workers:
             self._ray.kill(worker)
-        last = [worker.process.remote() for worker in workers]  # fail as soon as the workers are gone
+        last = [
+            worker.process.options(max_task_retries=0).remote() for worker in workers
+        ]  # fail as soon as the workers are gone
         if last:
             self._ray.wait(last, num_returns=len(last), timeout=ENDING)
 
