@@ -103,13 +103,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.work.mkdir(parents=True, exist_ok=True)
     commit = working_tree()
     # The whole of the Hansards first, which takes longest.
-    tasks = [(name, number) for name in sorted(PLANS, reverse=True) for number in range(len(PLANS[name].sets))]
+    names = sorted(options.plan or PLANS, reverse=True)
+    tasks = [(name, number) for name in names for number in range(len(PLANS[name].sets))]
     missing = [(*task, options.work) for task in tasks if _report(options.work, *task).get("commit") != commit]
     if missing:
         status = side_by_side(run, missing, options.at_once)
         if status:
             return status
-    fill_pages(options.work, ROOT)
+    fill_pages(options.work, ROOT, names)
     return 0
 
 
@@ -129,40 +130,36 @@ def _report(work: Path, name: str, number: int) -> dict[str, Any]:
     return dict(json.loads(path.read_text("utf-8"))) if path.exists() else {}
 
 
-def fill_pages(work: Path, root: Path) -> None:
-    """Everything that is made of the runs in `work`."""
-    runs = {name: [_report(work, name, n) for n in range(len(plan.sets))] for name, plan in PLANS.items()}
+def fill_pages(work: Path, root: Path, names: Sequence[str] = tuple(PLANS)) -> None:
+    """Everything that is made of the runs of these plans in `work`; the rest stays as it is."""
+    runs = {name: [_report(work, name, n) for n in range(len(PLANS[name].sets))] for name in names}
     tasks = {name: [task for one in reports for task in one["tasks"]] for name, reports in runs.items()}
-    first = {**runs["headline"][0], "tasks": tasks["headline"]}
-    (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
-    def commits(*names: str) -> str:
-        return ", ".join(sorted({one["commit"] for name in names for one in runs[name]}))
+    def commits(*own: str) -> str:
+        return ", ".join(sorted({one["commit"] for name in own for one in runs[name]}))
 
-    def about(*names: str) -> str:
-        used = dict.fromkeys(
-            aligner["version"] for name in names for task in tasks[name] for aligner in task["aligners"]
-        )
-        machine = machine_line(runs[names[0]][0]["machine"])
-        return f"Commit {commits(*names)}; {machine}; {'; '.join(used)}. One round, two runs at a time."
+    def about(*own: str) -> str:
+        used = dict.fromkeys(aligner["version"] for name in own for task in tasks[name] for aligner in task["aligners"])
+        machine = machine_line(runs[own[0]][0]["machine"])
+        return f"Commit {commits(*own)}; {machine}; {'; '.join(used)}. One round, two runs at a time."
 
-    made = f"Made at commit {commits('headline', 'papers')} by {SOURCES}"
-    put(root / "README.md", {"headlines": f"{headlines(tasks['headline'], tasks['papers'])}\n\n{made}"})
-    large = merged(tasks["presets"] + tasks["whole"])
-    put(
-        root / "benchmarks" / "RESULTS.md",
-        {
-            "small": "\n\n".join(
-                [about("headline"), typed("headline"), tables(tasks["headline"], PLANS["headline"].peers)]
-            ),
-            "large": "\n\n".join(
-                [about("presets", "whole"), typed("presets", "whole"), tables(large, PLANS["presets"].peers)]
-            ),
-        },
-    )
-    every = merged([task for name in DETAILS for task in tasks[name]])
-    glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images", "../images")
-    (root / "benchmarks" / "results" / "peers.md").write_text(details(work, about(*DETAILS), glance), "utf-8")
+    results = root / "benchmarks" / "RESULTS.md"
+    if {"headline", "papers"} <= set(names):
+        made = f"Made at commit {commits('headline', 'papers')} by {SOURCES}"
+        put(root / "README.md", {"headlines": f"{headlines(tasks['headline'], tasks['papers'])}\n\n{made}"})
+    if "headline" in names:
+        first = {**runs["headline"][0], "tasks": tasks["headline"]}
+        (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        own = tables(tasks["headline"], PLANS["headline"].peers)
+        put(results, {"small": "\n\n".join([about("headline"), typed("headline"), own])})
+    if {"presets", "whole"} <= set(names):
+        own = tables(merged(tasks["presets"] + tasks["whole"]), PLANS["presets"].peers)
+        put(results, {"large": "\n\n".join([about("presets", "whole"), typed("presets", "whole"), own])})
+    if set(DETAILS) <= set(names):
+        every = merged([task for name in DETAILS for task in tasks[name]])
+        glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images", "../images")
+        page = details(work, about(*DETAILS), glance)
+        (root / "benchmarks" / "results" / "peers.md").write_text(page, "utf-8")
 
 
 def details(work: Path, about: str, glance: Sequence[str]) -> str:
@@ -219,6 +216,7 @@ def put(page: Path, parts: Mapping[str, str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tables", description=__doc__, allow_abbrev=False)
     parser.add_argument("--work", type=Path, required=True, metavar="DIR", help="what the runs write")
+    parser.add_argument("--plan", action="append", choices=PLANS, help="only this part of them (several times)")
     parser.add_argument("--at-once", type=int, default=2, metavar="N", help="runs side by side")
     return parser
 

@@ -70,6 +70,16 @@ def test_pages_are_filled_between_their_marks_and_the_rest_stays(place):
     assert (place / "benchmarks" / "RESULTS.md").read_text("utf-8") == again
 
 
+def test_some_plans_fill_what_is_made_of_them_and_nothing_else(place):
+    before = (place / "benchmarks" / "RESULTS.md").read_text("utf-8")
+    tables.fill_pages(place / "work", place, ["headline", "papers"])
+    after = (place / "benchmarks" / "RESULTS.md").read_text("utf-8")
+    assert "ommit abc" in (place / "README.md").read_text("utf-8")
+    assert "ommit abc" in after.partition("<!-- large -->")[0]
+    assert after.partition("<!-- large -->")[2] == before.partition("<!-- large -->")[2]
+    assert not (place / "benchmarks" / "results" / "peers.md").exists()
+
+
 def test_a_page_without_a_place_for_a_table_is_named(tmp_path):
     (tmp_path / "page.md").write_text("nothing\n", "utf-8")
     with pytest.raises(InputError, match="no place for 'small'"):
