@@ -58,7 +58,7 @@ def test_pages_are_filled_between_their_marks_and_the_rest_stays(place):
         assert after.endswith(last)
     results = (place / "benchmarks" / "RESULTS.md").read_text("utf-8")
     assert "| mean |  |  |  | **50%** | **1.00** |" in results  # eflomal's error halved at its cost
-    assert "(2.0, `chang2014`)" in (place / "README.md").read_text("utf-8")
+    assert "(2.0, `graca2010-bijective`)" in (place / "README.md").read_text("utf-8")
     peers = (place / "benchmarks" / "results" / "peers.md").read_text("utf-8")
     for name in tables.DETAILS:
         assert f"tables of {name}" in peers
