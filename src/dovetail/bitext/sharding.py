@@ -230,10 +230,11 @@ class ManyShards(StoredShards, Corpus):
 
 def cells_of(bitext: Bitext) -> int:
     """How many cells a text has, before it is laid out."""
-    return sum(int(_cells(cut(part.source.offsets, part.target.offsets)).sum()) for part in bitext.runs())
+    return sum(int(piece_cells(cut(part.source.offsets, part.target.offsets)).sum()) for part in bitext.runs())
 
 
-def _cells(pieces: Windows) -> np.ndarray:
+def piece_cells(pieces: Windows) -> np.ndarray:
+    """Cells of each piece, int64."""
     return pieces.source_length.astype(np.int64) * pieces.target_length
 
 
@@ -248,8 +249,8 @@ def _cut_in(store: Store, bitext: Bitext) -> tuple[Windows, np.ndarray, int]:
         pieces.pair[:] += first
         for own, field in zip(growing, fields(Windows), strict=True):
             own.append(getattr(pieces, field.name))
-        before.append(cumulative(_cells(pieces))[1:] + cells)
-        cells, longest = cells + int(_cells(pieces).sum()), max(longest, longest_side(pieces))
+        before.append(cumulative(piece_cells(pieces))[1:] + cells)
+        cells, longest = cells + int(piece_cells(pieces).sum()), max(longest, longest_side(pieces))
     bitext.release()
     return Windows(*(own.whole() for own in growing)), before.whole(), longest
 

@@ -14,7 +14,7 @@ from dovetail.bitext.corpus import Bitext, TextOptions, read_bitext
 from dovetail.bitext.joining import Joining, joined, picked
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import Pair, read_pairs
-from dovetail.bitext.sharding import cells_of
+from dovetail.bitext.sharding import cells_of, piece_cells
 from dovetail.bitext.store import Folder, Store
 from dovetail.bitext.stream import lines_in_step, stream_parts
 from dovetail.bitext.tokenize import tokenizer_pair
@@ -31,8 +31,7 @@ def pair_cells(bitext: Bitext) -> np.ndarray:
 
 def _pair_cells(bitext: Bitext) -> np.ndarray:
     pieces = cut(bitext.source.offsets, bitext.target.offsets)
-    cells = pieces.source_length.astype(np.int64) * pieces.target_length
-    return np.bincount(pieces.pair, cells, len(bitext)).astype(np.int64)
+    return np.bincount(pieces.pair, piece_cells(pieces), len(bitext)).astype(np.int64)
 
 
 class Aside(NamedTuple):

@@ -111,9 +111,8 @@ class Ray(Engine):
             return
         for worker in workers:
             self._ray.kill(worker)
-        last = [
-            worker.process.options(max_task_retries=0).remote() for worker in workers
-        ]  # fail as soon as the workers are gone
+        # These fail as soon as the workers are gone; if they were tried again, Ray would tell of it.
+        last = [worker.process.options(max_task_retries=0).remote() for worker in workers]
         if last:
             self._ray.wait(last, num_returns=len(last), timeout=ENDING)
 
