@@ -106,9 +106,14 @@ class PosteriorThreshold(Decoder):
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
         work, block = evidence.posteriors(), evidence.block
-        evidence.pool.map(collect_kernels.mark_threshold, block.tasks, block.lines, work, self.threshold, marks)
-        if self.grow < self.threshold:
-            evidence.pool.map(grow_kernels.grow, block.tasks, block.lines, work, self.grow, marks)
+
+        def task(first: int, last: int) -> None:
+            run = first, last, block.lines, work
+            collect_kernels.mark_threshold(*run, self.threshold, marks)
+            if self.grow < self.threshold:  # at once, while the cells are in the cache
+                grow_kernels.grow(*run, self.grow, marks)
+
+        evidence.pool.map(task, block.tasks)
 
 
 class Viterbi(Decoder):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dovetail.kernels import kernel
+from dovetail.kernels import kernel, leaf
 from dovetail.kernels.hmm.viterbi import EITHER, FORWARD, REVERSE
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
+
+EIGHT = 8  # marks, which are bytes, are looked at in eights
 
 
 @kernel
@@ -20,6 +22,23 @@ def mark_threshold(first, last, lines, work, threshold, marks):
             by_reverse = REVERSE if reverse[cell] > threshold else np.uint8(0)
             by_both = EITHER if np.float32(0.5) * (forward[cell] + reverse[cell]) > threshold else np.uint8(0)
             marks[cell] |= by_forward | by_reverse | by_both
+
+
+@leaf
+def marked_cells(cell, size, marks, eights, wanted, found):
+    """The cells marked `wanted`, few of all: `eights` are the marks, eight in a number, and most of these are 0."""
+    n = 0
+    k, end = cell, cell + size
+    while k < end:
+        if k % EIGHT == 0 and k + EIGHT <= end and eights[k // EIGHT] == 0:
+            k += EIGHT
+            continue
+        after = min(k - k % EIGHT + EIGHT, end)
+        while k < after:  # written always, kept if marked: no branch to guess wrong
+            found[n] = k
+            n += (marks[k] & wanted) != 0
+            k += 1
+    return n
 
 
 @kernel
@@ -36,14 +55,12 @@ def collect(first, last, lines, source_core, target_core, marks, wanted, work, w
     for piece in range(first, last):
         line = lines[piece]
         for cell in range(line[CELL], line[CELL] + line[LENGTH_I] * line[LENGTH_J]):
-            if marks[cell] & wanted:
-                total += 1
-    # One more than there are: every cell is written, and kept if it is marked, so that no branch is guessed wrong.
-    source = np.empty(total + 1, np.int32)
-    target = np.empty(total + 1, np.int32)
-    probability = np.empty(total, np.float32)
+            total += (marks[cell] & wanted) != 0
+    source, target, probability = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.float32)
     own = np.float32(1.0 - weight)
     other = np.float32(weight)
+    eights = marks[: len(marks) // EIGHT * EIGHT].view(np.uint64)
+    marked = np.empty(total + 1, np.int64)  # one more: what is not marked is written there, too
     used = 0
     for piece in range(first, last):
         line = lines[piece]
@@ -54,15 +71,14 @@ def collect(first, last, lines, source_core, target_core, marks, wanted, work, w
         else:
             left, right = target_core[piece, 0], target_core[piece, 1]
         before = used
-        for i in range(top, bottom):
-            row = line[CELL] + i * J
-            for j in range(left, right):
-                source[used] = i
-                target[used] = j
-                used += (marks[row + j] & wanted) != 0
-        for k in range(before, used):
-            cell = line[CELL] + np.int64(source[k]) * J + target[k]
-            value = own * forward[cell] + other * reverse[cell]
-            probability[k] = min(max(value, np.float32(0.0)), np.float32(1.0))
+        for k in range(marked_cells(line[CELL], I * J, marks, eights, wanted, marked)):
+            cell = marked[k]
+            i = np.uint32(cell - line[CELL]) // np.uint32(J)
+            j = cell - line[CELL] - i * J
+            if top <= i < bottom and left <= j < right:
+                value = own * forward[cell] + other * reverse[cell]
+                source[used], target[used] = i, j
+                probability[used] = min(max(value, np.float32(0.0)), np.float32(1.0))
+                used += 1
         numbers[piece - first] = used - before
     return numbers, source[:used], target[:used], probability[:used]

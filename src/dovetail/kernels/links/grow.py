@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
+from dovetail.kernels._numba import at_least, first_of, load, plus, spread, times
 from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.hmm.viterbi import EITHER
+from dovetail.kernels.live.octets import OCTET
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
 
 
@@ -20,11 +22,31 @@ def touches(marks, cell, i, j, I, J):
     return False
 
 
+@leaf
+def notable(forward, reverse, cell, size, least, found):
+    """The cells whose mean posterior is at least `least`, few of all: eight at a time are found to be none of them."""
+    n = 0
+    half, of_least = spread(np.float32(0.5)), spread(least)
+    whole = size - size % OCTET
+    for k in range(0, whole, OCTET):
+        at = np.uint64(cell + k)
+        bits = np.uint64(at_least(times(half, plus(load(forward, at), load(reverse, at))), of_least))
+        while bits:
+            found[n] = k + np.int64(first_of(bits))
+            bits &= bits - np.uint64(1)
+            n += 1
+    for k in range(whole, size):
+        if np.float32(0.5) * (forward[cell + k] + reverse[cell + k]) >= least:
+            found[n] = k
+            n += 1
+    return n
+
+
 @kernel
 def grow(first, last, lines, work, least, marks):
     """Mark, best first, cells of mean posterior above `least` beside a marked cell whose row or column is still empty.
 
-    Cells that are marked already have more than `least`, too.
+    Cells that are marked already have more than `least`, too; those that have just this much are looked at in vain.
     """
     forward, reverse = work.forward, work.reverse
     longest, area = largest(first, last, lines)
@@ -35,10 +57,7 @@ def grow(first, last, lines, work, least, marks):
         I, J, cell = line[LENGTH_I], line[LENGTH_J], line[CELL]
         rows[:I] = False
         columns[:J] = False
-        found = 0
-        for k in range(I * J):  # written always, kept if notable: no branch to guess wrong
-            candidates[found] = k
-            found += np.float32(0.5) * (forward[cell + k] + reverse[cell + k]) > least
+        found = notable(forward, reverse, cell, I * J, least, candidates)
         n = 0
         for m in range(found):
             k = candidates[m]
