@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 from dovetail.bitext.corpus import Bitext, Side
 from dovetail.bitext.tokenize import SPACELESS, tokenizer_pair
@@ -27,7 +26,7 @@ def hints(bitext: Bitext, names: tuple[str, str]) -> list[str]:
 def _hint(side: Side) -> str | None:
     attached = standing = uncut = spaceless = seen = 0
     example = ""
-    for word, count in islice(zip(side.vocabulary.words, side.vocabulary.counts.tolist(), strict=True), LOOK_AT):
+    for word, count in zip(side.vocabulary.first(LOOK_AT), side.vocabulary.counts[:LOOK_AT].tolist(), strict=True):
         seen += count
         if ATTACHED.fullmatch(word[-3:]) and len(word) > 3:
             attached += count

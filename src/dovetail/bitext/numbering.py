@@ -115,8 +115,10 @@ class TokenNumbers:
         self._types = kernels.Types(table, hashes, heads, starts[:-1], store)
         kernels.spread(hashes, self.known, table)
 
-    def tokens(self) -> list[str]:
-        starts, store = self._types.starts[: self.known + 1].tolist(), self._types.store.tobytes()
+    def tokens(self, most: int | None = None) -> list[str]:
+        """The tokens, or the first so many of them."""
+        starts = self._types.starts[: min(self.known, self.known if most is None else most) + 1].tolist()
+        store = self._types.store[: starts[-1]].tobytes()
         return [store[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(starts)]
 
     def letters(self, numbers: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

@@ -29,6 +29,10 @@ class Vocabulary:
             self._words = self._tokens.tokens()
         return self._words
 
+    def first(self, most: int) -> list[str]:
+        """The first so many words, or as many as there are."""
+        return self._tokens.tokens(most) if self._words is None and self._tokens is not None else self.words[:most]
+
     @property
     def tokens(self) -> TokenNumbers:
         """The words as bytes."""
