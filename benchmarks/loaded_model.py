@@ -15,10 +15,9 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -30,6 +29,7 @@ from dovetail.errors import InputError
 from measure import CommandError, exit_when_terminated, machine_facts, run
 from report import machine_line, markdown
 from same_speed import AFTER, BEFORE, DATA, SET, SIDES, prepare, surroundings, work_folder, write_pairs
+from stages import Stages
 
 FEW = 10  # pairs whose aligning is taken for the start-up
 CORES = 32
@@ -168,38 +168,21 @@ def stage_seconds(model: str, source: str, target: str) -> dict[str, float]:
     from dovetail.bitext.stream import stream_bitext
     from dovetail.cli.links_out import links_out
 
-    spent: dict[str, float] = {}
-    within = [0.0]  # seconds of stages within the one that runs
-
-    def timed(stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
-            began = process_time()
-            within.append(0.0)
-            try:
-                return function(*arguments, **named)
-            finally:
-                seconds = process_time() - began
-                spent[stage] = spent.get(stage, 0.0) + seconds - within.pop()
-                within[-1] += seconds
-
-        return call
-
-    for stage, places in STAGES.items():
-        for place in places:
-            _replace(place, lambda function, stage=stage: timed(stage, function))  # type: ignore[misc]
+    stages = Stages(process_time)
+    stages.watch(STAGES)
     aligner = Aligner.load(model, threads=1)
 
     def align() -> None:
         with tempfile.NamedTemporaryFile(suffix=".links") as output, links_out(output.name, "pharaoh") as out:
             parts = stream_bitext(source, target, keep_text=False)
-            following = timed("read", lambda: next(parts, None))
+            following = stages.timed("read", lambda: next(parts, None))
             while (part := following()) is not None:
-                out.take(timed("the rest", lambda part=part: out.form(part, aligner.align(part)))())
+                out.take(stages.timed("the rest", lambda part=part: out.form(part, aligner.align(part)))())
 
     align()
-    spent.clear()
+    stages.spent.clear()
     align()
-    found = dict(spent)
+    found = dict(stages.spent)
     found[WAITING] = found[LOOK_UP] * share_alone(aligner, source, target)
     return found
 
@@ -226,18 +209,6 @@ def share_alone(aligner: Any, source: str, target: str) -> float:
         for threads, walls in seconds.items():
             walls.append(wall(threads))
     return min(max(2 * median(seconds[2]) / median(seconds[1]) - 1, 0.0), 1.0)
-
-
-def _replace(place: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-    """Put another function in a function's or method's place, named as `module:Class.method`."""
-    module, _, path = place.partition(":")
-    *owners, name = path.split(".")
-    owner = import_module(module)
-    for step in owners:
-        owner = getattr(owner, step)
-    function = owner.__dict__[name]
-    made = classmethod(change(function.__func__)) if isinstance(function, classmethod) else change(function)
-    setattr(owner, name, made)
 
 
 def _speed_table(rounds: Sequence[Mapping[str, tuple[Run, Run]]], pairs: int) -> str:

@@ -29,6 +29,7 @@ import peers  # noqa: E402
 import projection  # noqa: E402
 import quality  # noqa: E402
 import same_speed  # noqa: E402
+import serial  # noqa: E402
 import threads  # noqa: E402
 from aligners import COMBINATIONS, OWN, PEERS, Peer, Recipe  # noqa: E402
 from dovetail.alignments.alignments import Alignments  # noqa: E402
@@ -609,6 +610,35 @@ def test_what_threads_wait_for_counts_as_serial():
     assert "| look words up | 1.00 | 0.40 |" in table
     assert "| all | 10.00 |" in table
     assert "0.8 of 11.3 seconds are serial, which allows 32 cores to be 10.1 times as fast" in table
+
+
+def test_tasks_go_to_the_core_that_is_free_first():
+    assert serial.makespan([3.0, 1.0, 1.0, 1.0, 2.0], 2) == 5.0  # 3 + 2 beside 1 + 1 + 1
+    assert serial.makespan([], 2) == 0.0
+
+
+def test_shared_seconds_are_dealt_to_cores_and_serial_ones_are_not():
+    stages = {"read": serial.Spent(1.0), "E-steps": serial.Spent(0.0, 31.0, 2.0)}
+    page = serial.table(stages)
+    assert "| read | 1.00 | 0.00 | 1.00 |" in page
+    assert "| all | 1.00 | 31.00 | 3.00 |" in page
+    assert (
+        "1.0 of 32.0 seconds are serial, which allows 32 cores to be 16.3 times as fast as one, and\n10.7 times" in page
+    )
+
+
+def test_what_threads_are_given_is_told_from_what_is_serial(hansards, tmp_path, capsys):
+    for pairs in (serial.FEW, 90):
+        same_speed.write_pairs(hansards, pairs, tmp_path)
+    found = serial._measured("fast", 90, tmp_path)
+    assert found["E-steps"].shared > 0
+    assert found["M-steps"].serial > 0
+    assert all(0 <= own.on_cores <= own.shared + 1e-9 for own in found.values())
+    page = tmp_path / "page.md"
+    assert serial.main(["--data", str(hansards), "--pairs", "90", "--recipe", "fast", "--output", str(page)]) == 0
+    assert "## fast" in page.read_text()
+    assert serial.main(["--data", str(hansards), "--pairs", "1000"]) == 2
+    assert "not 1,000" in capsys.readouterr().err
 
 
 def test_two_workers_are_put_beside_two_threads(hansards, tmp_path, monkeypatch):
