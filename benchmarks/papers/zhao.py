@@ -61,7 +61,18 @@ SYSTEMS = {
     "our HMMF": ("`hmm-fertility`", _system("hmm-fertility", decoder="viterbi"), True),
     "our HMMF, exact": ("`hmm-fertility`, exact", _system("hmm-fertility", decoder="exact"), True),
 }
+# IBM1F as printed, with one thing at a time as in our own recipe; then with all of them, one after another.
+OURS: dict[str, dict[str, Any]] = {
+    "probabilities of draws counted": {"soft_counts": True},
+    "one empty word": {"empty_words": False},
+    "begun with IBM Model 1": {"ibm1_iterations": 5},
+    "30 samples, one chain": {"samples": 30, "restarts": 1},
+}
+STEPS = {f"IBM1F, {name}": _system("zhao2010-ibm1f", **changes) for name, changes in OURS.items()}
+STEPS["IBM1F, the first two"] = _system("zhao2010-ibm1f", soft_counts=True, empty_words=False)
+STEPS["IBM1F, the first three"] = _system("zhao2010-ibm1f", soft_counts=True, empty_words=False, ibm1_iterations=5)
 JOBS = [Job(PAPER, name, run, samples) for name, (_, run, samples) in SYSTEMS.items()]
+JOBS += [Job(PAPER, name, run, samples=True) for name, run in STEPS.items()]
 
 
 def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
