@@ -69,6 +69,36 @@ def test_parts_of_parts_are_answered_although_all_threads_are_taken():
     assert answers == [[n * n for n in range(part)] for part in range(6)]
 
 
+def test_threads_without_a_part_help_with_the_last_one():
+    pool, met = Pool(2), threading.Barrier(2)
+
+    def part(number):
+        if number < 2:  # both threads have a part
+            met.wait(10)
+            return number
+        return sum(pool.map(task, [(n,) for n in range(2)]))
+
+    def task(number):
+        met.wait(10)  # alone, a thread would wait in vain
+        return number + 1
+
+    assert list(pool.stream(part, range(3))) == [0, 1, 3]
+
+
+def test_what_goes_wrong_where_another_thread_helps_reaches_the_caller():
+    pool, helped = Pool(2), threading.Event()
+
+    def task(number):
+        if number == 0:
+            helped.wait(10)
+            return number
+        helped.set()
+        raise RuntimeError("no answer")
+
+    with pytest.raises(RuntimeError, match="no answer"):
+        list(pool.stream(lambda part: pool.map(task, [(n,) for n in range(2)]), range(1)))
+
+
 @pytest.mark.parametrize("threads", [1, 3])
 def test_parts_are_answered_in_order_and_few_are_held(threads):
     taken, answered = [], 0

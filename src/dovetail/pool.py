@@ -30,10 +30,11 @@ class Pool:
         self.threads = int(threads) if threads is not None else usable_cores()
         self._executor: ThreadPoolExecutor | None = None
         self._process = 0
+        self._parts: set[Future[Any]] = set()  # of streams: those worked on, by a thread each, and those that wait
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the threads, which a copy makes for itself: neither they nor their locks can be copied or pickled."""
-        return {**self.__dict__, "_executor": None}
+        return {**self.__dict__, "_executor": None, "_parts": set()}
 
     @property
     def executor(self) -> ThreadPoolExecutor:
@@ -45,33 +46,46 @@ class Pool:
     def map(self, function: Callable[..., T], tasks: Iterable[Sequence[Any]], *shared: Any) -> list[T]:
         """[function(*task, *shared) for task in tasks], in parallel.  The first exception stops the rest and is raised.
 
-        Within a task all threads have work: there, it is done in turn.
+        Within a task all threads have work: there, it is done in turn; at the end of a stream with the help of threads that
+        have no part any more.
 
         Even a single thread is not the caller's: a signal's handler runs in the main thread, and what it raises in the
         midst of a kernel's return can bring the interpreter down.
         """
         work = [(*task, *shared) for task in tasks]
-        if getattr(_thread, "working", False):
-            return _within(function, work)
         answers: list[Any] = [None] * len(work)
-        waiting, stopped = iter(range(len(work))), False
+        waiting, ended = iter(range(len(work))), False
+        stopped = getattr(_thread, "stopped", None)
 
         def run() -> None:
             for number in waiting:  # which all threads share: each number comes to one of them
-                if stopped:
+                if ended:
                     return
+                if stopped is not None and stopped():
+                    raise CancelledError
                 answers[number] = function(*work[number])
 
+        within = getattr(_thread, "working", False)
+        number = min(self._helpers, len(work) - 1) if within else min(self.threads, len(work))
         # One future per thread and not per task: there are many short tasks.
-        futures = [self.executor.submit(run) for _ in range(min(self.threads, len(work)))]
+        futures = [self.executor.submit(run) for _ in range(number)]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
+            if within:
+                run()
+            else:
+                wait(futures, return_when=FIRST_EXCEPTION)
         finally:
-            stopped = True  # nothing is left to stop unless a task failed or the user interrupted
-        for future in futures:
-            if future.done():
+            ended = True  # nothing is left to stop unless a task failed or the user interrupted
+            helping = [future for future in futures if not (within and future.cancel())]  # a part may have come first
+        for future in helping:
+            if within or future.done():
                 future.result()
         return answers
+
+    @property
+    def _helpers(self) -> int:
+        """Threads that have no part of a stream, or will have no further one: none waits."""
+        return self.threads - 1 if 0 < len(self._parts) <= self.threads else 0
 
     def stream(self, function: Callable[[P], T], parts: Iterable[P]) -> Iterator[T]:
         """function(part) for each part, in their order, as many at a time as there are threads.
@@ -91,9 +105,15 @@ class Pool:
             finally:
                 _thread.stopped = None
 
+        def begin(part: P) -> Future[T]:
+            future = self.executor.submit(work, part)
+            self._parts.add(future)
+            future.add_done_callback(self._parts.discard)
+            return future
+
         try:
             # One part more than is worked on: no thread waits for the reader of answers.
-            yield from in_order(lambda part: self.executor.submit(work, part), parts, self.threads + 1)
+            yield from in_order(begin, parts, self.threads + 1)
         finally:
             stopped.set()
 
@@ -141,15 +161,6 @@ def in_order(begin: Callable[[P], Future[T]], parts: Iterable[P], most: int) -> 
 
 def _begin() -> None:
     _thread.working, _thread.stopped = True, None
-
-
-def _within(function: Callable[..., T], work: Sequence[Sequence[Any]]) -> list[T]:
-    answers = []
-    for task in work:
-        if _thread.stopped is not None and _thread.stopped():
-            raise CancelledError
-        answers.append(function(*task))
-    return answers
 
 
 def usable_cores() -> int:
