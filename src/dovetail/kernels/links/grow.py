@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dovetail.kernels import kernel, leaf
-from dovetail.kernels._numba import at_least, first_of, load, plus, spread, times
+from dovetail.kernels._numba import OCTET, at_least, first_of, load, plus, spread, times
 from dovetail.kernels.hmm.dense import largest
 from dovetail.kernels.hmm.viterbi import EITHER
-from dovetail.kernels.live.octets import OCTET
 from dovetail.kernels.records import CELL, LENGTH_I, LENGTH_J
 
 
