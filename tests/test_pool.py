@@ -90,7 +90,7 @@ def test_what_goes_wrong_where_another_thread_helps_reaches_the_caller():
 
     def task(number):
         if number == 0:
-            helped.wait(10)
+            assert helped.wait(10)
             return number
         helped.set()
         raise RuntimeError("no answer")

@@ -30,7 +30,7 @@ class Pool:
         self.threads = int(threads) if threads is not None else usable_cores()
         self._executor: ThreadPoolExecutor | None = None
         self._process = 0
-        self._parts: set[Future[Any]] = set()  # of streams: those worked on, by a thread each, and those that wait
+        self._parts: set[object] = set()  # of streams: those worked on, by a thread each, and those that wait
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the threads, which a copy makes for itself: neither they nor their locks can be copied or pickled."""
@@ -106,9 +106,10 @@ class Pool:
                 _thread.stopped = None
 
         def begin(part: P) -> Future[T]:
+            known = object()
+            self._parts.add(known)  # before a thread has it and looks for others
             future = self.executor.submit(work, part)
-            self._parts.add(future)
-            future.add_done_callback(self._parts.discard)
+            future.add_done_callback(lambda future: self._parts.discard(known))
             return future
 
         try:

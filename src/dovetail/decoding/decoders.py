@@ -17,7 +17,6 @@ from dovetail.decoding.tempering import Tempering, untemper
 from dovetail.errors import InputError
 from dovetail.kernels.hmm.viterbi import EITHER, FORWARD, REVERSE
 from dovetail.kernels.links import collect as collect_kernels
-from dovetail.kernels.links import grow as grow_kernels
 from dovetail.models.model import Model
 from dovetail.options import Options, Settings, option
 from dovetail.registry import Registry
@@ -105,13 +104,15 @@ class PosteriorThreshold(Decoder):
         return cls(untemper(chosen.threshold, temper), untemper(chosen.grow, temper))
 
     def mark(self, evidence: Evidence, marks: np.ndarray) -> None:
+        from dovetail.kernels.links.grow import grow  # numba comes with it, which a start should not wait for
+
         work, block = evidence.posteriors(), evidence.block
 
         def task(first: int, last: int) -> None:
             run = first, last, block.lines, work
             collect_kernels.mark_threshold(*run, self.threshold, marks)
             if self.grow < self.threshold:  # at once, while the cells are in the cache
-                grow_kernels.grow(*run, self.grow, marks)
+                grow(*run, self.grow, marks)
 
         evidence.pool.map(task, block.tasks)
 
