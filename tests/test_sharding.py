@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 
 import naive
 import same_bytes
@@ -20,7 +21,7 @@ from dovetail.bitext import sharding, shards, source, store, stream, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
 from dovetail.bitext.source import TextSource
-from dovetail.bitext.store import Folder, Store, map_of, release
+from dovetail.bitext.store import Folder, Store, file_of, map_of, release
 from dovetail.cli.links_out import LinksOut
 from dovetail.durable import allocate
 from dovetail.laboratory.papers import PAPERS
@@ -184,7 +185,7 @@ def test_a_table_has_its_room_on_the_disk_before_it_is_written_to(tmp_path, monk
 def test_a_full_disk_is_told_with_a_remedy_and_nothing_half_is_left(tmp_path, monkeypatch):
     folder = Folder(tmp_path)
     monkeypatch.setattr(os, "posix_fallocate", failing(errno.ENOSPC), raising=False)
-    monkeypatch.setattr(store, "_write", failing(errno.ENOSPC))
+    monkeypatch.setattr(store, "file_of", failing(errno.ENOSPC))
     with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
         folder.table("table", (5000, 2), np.float64)
     with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
@@ -236,6 +237,30 @@ def files(demo, tmp_path):
         lines = (" ".join(demo.tokens(n)[side]) + "\n" for n in range(len(demo)))
         (tmp_path / f"x.{suffix}").write_text("".join(lines), "utf-8")
     return TextSource(tmp_path / "x.en", tmp_path / "x.fr")
+
+
+DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint64, np.uint16, np.uint8, np.bool_]
+
+
+@given(
+    st.dictionaries(st.text(max_size=3), st.tuples(st.sampled_from(DTYPES), st.lists(st.integers(0, 3), max_size=3)))
+)
+@settings(deadline=None)
+def test_files_are_those_of_the_library(described):
+    arrays = {
+        name: np.arange(np.prod(shape, dtype=int)).astype(dtype).reshape(shape)
+        for name, (dtype, shape) in described.items()
+    }
+    assert b"".join(file_of(arrays)) == save(arrays)
+
+
+def test_what_was_written_to_a_private_copy_outlasts_its_being_kept(tmp_path):
+    store = Folder(tmp_path)
+    store.put("before", {"numbers": np.arange(5)})
+    mine = store.get("before")["numbers"]
+    mine[2] = 7
+    store.put("after", {"numbers": mine})
+    assert mine.tolist() == store.get("after")["numbers"].tolist() == [0, 1, 7, 3, 4]
 
 
 @pytest.mark.parametrize(("recipe", "options"), [("hmm", {}), ("best", SOME), ("best", {**SOME, "view_cells": 60_000})])

@@ -207,12 +207,12 @@ def test_saving_replaces_an_older_model_and_leaves_nothing_beside_it(aligner, pl
 @pytest.mark.parametrize("step", ["write", "rename", "second rename", "interrupt"])
 def test_a_failure_while_saving_leaves_the_old_model_and_nothing_else(aligner, place, monkeypatch, step):
     before = contents(place)
-    replace, write, renames = os.replace, Path.write_bytes, []
+    replace, write, renames = os.replace, storage._write, []
 
-    def failing_write(self, content):
-        if self.name == "target.json":
+    def failing_write(path, content):
+        if path.name == "target.json":
             raise KeyboardInterrupt if step == "interrupt" else OSError(28, "No space left on device")
-        return write(self, content)
+        write(path, content)
 
     def failing_replace(old, new):
         renames.append(new)
@@ -224,7 +224,7 @@ def test_a_failure_while_saving_leaves_the_old_model_and_nothing_else(aligner, p
         monkeypatch.setattr(storage, "exchange", lambda one, other: False)
         monkeypatch.setattr(storage.os, "replace", failing_replace)
     else:
-        monkeypatch.setattr(Path, "write_bytes", failing_write)
+        monkeypatch.setattr(storage, "_write", failing_write)
     with pytest.raises(KeyboardInterrupt if step == "interrupt" else InputError) as caught:
         Aligner("ibm1", seed=8, threads=1).fit(Bitext.from_pairs(PAIRS[:2])).save(place)
     monkeypatch.undo()
@@ -237,7 +237,6 @@ def test_a_failure_while_saving_leaves_the_old_model_and_nothing_else(aligner, p
 
 KILLED = """
 import os, shutil, signal, sys
-from pathlib import Path
 from dovetail import Aligner, Bitext
 from dovetail.models import storage
 
@@ -254,7 +253,7 @@ def dying(function):
     return step
 
 os.replace, os.mkdir, shutil.rmtree = dying(os.replace), dying(os.mkdir), dying(shutil.rmtree)
-Path.write_bytes, storage.exchange = dying(Path.write_bytes), dying(storage.exchange)
+storage._write, storage.exchange = dying(storage._write), dying(storage.exchange)
 aligner.save(sys.argv[1])
 """
 
@@ -290,6 +289,11 @@ def test_exchanging_is_refused_where_a_name_is_missing(tmp_path):
     (tmp_path / "one").mkdir()
     assert not exchange(tmp_path / "one", tmp_path / "other")
     assert os.listdir(tmp_path) == ["one"]
+
+
+def test_parameters_are_written_as_the_library_writes_them(place):
+    content = (place / storage.PARAMETERS).read_bytes()
+    assert content == save(load(content))
 
 
 def test_an_empty_name_is_no_model(aligner, place, monkeypatch):

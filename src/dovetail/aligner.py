@@ -157,7 +157,7 @@ class Aligner(Trained):
         with folder:
             model = train(task)
             if corpus.only is None:  # its slots are in the folder
-                model = model.with_lexicon(model.lexicon.compact())
+                model = model.with_lexicon(model.lexicon.compact(corpus.store))
                 give_back()
         self.model, self._compact = model, model if corpus.only is None else None
         self.development_areas = watch.areas

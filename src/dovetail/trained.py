@@ -30,7 +30,7 @@ from dovetail.models.fertility.entries import FertilityEntry, FertilityMeans, fe
 from dovetail.models.fertility.expected import ExpectedLinks
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.model import Model, Worked, moved
-from dovetail.models.storage import model_files, save_model
+from dovetail.models.storage import Content, model_files, save_model
 from dovetail.recipes import Recipe
 from dovetail.training.monitor import Monitor, Watch
 
@@ -190,7 +190,7 @@ class Trained:
         """Write the model to a directory: safetensors and JSON, no pickle."""
         save_model(path, self._files())
 
-    def _files(self) -> dict[str, bytes]:
+    def _files(self) -> dict[str, Content]:
         """What a model directory holds."""
         about = {
             "recipe": self.recipe.to_dict(),

@@ -46,6 +46,7 @@ class Corpus(Sequence[Shard]):
 
     pieces: Windows
     total: int
+    store: Store  # in memory, of a text that is
 
     @property
     @abstractmethod
@@ -74,7 +75,7 @@ class OneShard(Corpus):
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
-        self.pieces, self.total = shard.pieces, shard.total
+        self.pieces, self.total, self.store = shard.pieces, shard.total, Store()
 
     @property
     def slots(self) -> Slots:

@@ -50,19 +50,28 @@ class Slots:
         """The source word of each slot."""
         return np.repeat(np.arange(self.n_sources), np.diff(self.row_start))
 
-    def kept(self, used: np.ndarray) -> tuple[Slots, np.ndarray]:
-        """Only the slots that `used` marks, rows sorted by target word; and their old numbers."""
-        kept, targets, lengths = [np.empty(0, np.int64)], [np.empty(0, np.int32)], np.zeros(self.n_sources, np.int64)
+    def kept(self, values: np.ndarray, least: float, store: Store | None = None) -> tuple[Slots, np.ndarray]:
+        """Only the slots with a value (of (slots,) or (slots, 2)) above `least`, rows sorted by target word; their values.
+
+        Both go to a store, if there is one, run by run.
+        """
+        growing = store or Store()
+        targets, kept = growing.growing(), growing.growing()
+        targets.append(self.target[:0])
+        kept.append(values[:0])
+        lengths = np.zeros(self.n_sources, np.int64)
         for first, last in self.runs():  # so that what sorting takes does not grow with the slots
             low, high = self.row_start[first], self.row_start[last]
-            own = low + np.flatnonzero(used[low:high])
+            used = values[low:high] > least
+            own = low + np.flatnonzero(used.any(axis=1) if used.ndim > 1 else used)
             lengths[first:last] = np.diff(np.searchsorted(own, self.row_start[first : last + 1]))
             rows = np.repeat(np.arange(last - first), lengths[first:last])
             own = own[np.argsort(rows * np.int64(self.n_targets) + self.target[own], kind="stable")]
-            kept.append(own)
             targets.append(self.target[own])
+            kept.append(values[own])
             release(self.target[low:high])
-        return Slots(cumulative(lengths), np.concatenate(targets), self.n_targets), np.concatenate(kept)
+            release(values[low:high])
+        return Slots(cumulative(lengths), targets.whole(), self.n_targets), kept.whole()
 
     def runs(self) -> list[tuple[int, int]]:
         """Runs of source words, see `slot_runs`."""

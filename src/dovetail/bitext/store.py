@@ -12,7 +12,7 @@ import mmap
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
@@ -26,6 +26,12 @@ _FLOATS = {"F64": "f8", "F32": "f4"}
 _WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
 _DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
 _NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
+_ORDER = ("BOOL", "U8", "I16", "U16", "I32", "U32", "F32", "F64", "I64", "U64")  # the library's
+AT_ONCE = 1 << 24  # bytes of an array that are written together
+
+
+class _Copy(mmap.mmap):
+    """A file's map for this process alone: what is written to it goes to no file, and is lost when pages are released."""
 
 
 class Growing:
@@ -113,7 +119,7 @@ class Folder(Store):
         with room_in(self.path):
             try:
                 with open(beside, "wb") as file:
-                    _write(file, arrays)
+                    file.writelines(file_of(arrays))
                     if lasting:
                         file.flush()
                         os.fsync(file.fileno())
@@ -126,7 +132,7 @@ class Folder(Store):
     def get(self, name: str) -> dict[str, np.ndarray]:
         with open(self._place(name), "rb") as file:
             # Private and writable: kernels are compiled for arrays that can be written to.
-            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+            mapped = _Copy(file.fileno(), 0, access=mmap.ACCESS_COPY)
         begin = 8 + int.from_bytes(mapped[:8], "little")
         header = json.loads(mapped[8:begin])
         return {key: _mapped(mapped, begin, about) for key, about in header.items() if key != "__metadata__"}
@@ -203,24 +209,28 @@ def give_back() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
-def _write(file: Any, arrays: Mapping[str, np.ndarray]) -> None:
-    """A safetensors file, written array by array: the library would first copy them all into one string."""
-    header, begin = {}, 0
+def file_of(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
+    """A safetensors file of these arrays, a piece after another: never is a second copy of them all in memory.
+
+    The same bytes as the library makes, which would first join them in one string.
+    """
     # The widest first, so that every array lies where its numbers may lie.
-    ordered = sorted(arrays, key=lambda key: -arrays[key].dtype.itemsize)
+    ordered = sorted(arrays, key=lambda key: (-_ORDER.index(_NAMES[arrays[key].dtype]), key))
+    header, begin = {}, 0
     for key in ordered:
-        values = arrays[key]
-        header[key] = {
-            "dtype": _NAMES[values.dtype],
-            "shape": list(values.shape),
-            "data_offsets": [begin, begin + values.nbytes],
-        }
-        begin += values.nbytes
-    text = json.dumps(header).encode()
+        values, end = arrays[key], begin + arrays[key].nbytes
+        header[key] = {"dtype": _NAMES[values.dtype], "shape": list(values.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
-    file.write(len(text).to_bytes(8, "little") + text)
+    yield len(text).to_bytes(8, "little") + text
     for key in ordered:
-        file.write(np.ascontiguousarray(arrays[key]).reshape(-1).view(np.uint8).data)
+        flat = np.ascontiguousarray(arrays[key]).reshape(-1).view(np.uint8)
+        for first in range(0, len(flat), AT_ONCE):
+            piece = flat[first : first + AT_ONCE]
+            yield piece.data
+            if not isinstance(map_of(piece), _Copy):
+                release(piece)
 
 
 def _mapped(mapped: mmap.mmap, begin: int, about: Mapping[str, Any]) -> np.ndarray:

@@ -12,7 +12,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from dovetail.bitext.paths import check_on_disk
+from dovetail.bitext.store import file_of
 from dovetail.bitext.views import views as view_names
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -37,6 +38,7 @@ PARAMETERS = "parameters.safetensors"
 WORDS = ("source.json", "target.json")
 OLD = ".old"  # ends the name of a model that makes way for a new one
 LEARNED = "learned."  # how the names of a learned decoder's arrays begin
+Content = bytes | Mapping[str, np.ndarray]  # of a file: text, or arrays, which are not copied
 
 
 def check_place(path: str | PathLike[str]) -> Path:
@@ -79,15 +81,15 @@ def model_files(
     target: Vocabulary,
     about: Mapping[str, Any],
     learned: Mapping[str, np.ndarray] | None = None,
-    views: Mapping[str, Mapping[str, bytes]] | None = None,
-) -> dict[str, bytes]:
+    views: Mapping[str, Mapping[str, Content]] | None = None,
+) -> dict[str, Content]:
     """What goes into a model's directory, by names in it.
 
     `learned` are the arrays of a decoder that was learned on top of the model, `views` the files of other views' models.
     """
     arrays = {**model.lexicon.arrays(), **model.arrays()}
     arrays |= {LEARNED + name: values for name, values in (learned or {}).items()}
-    files: dict[str, bytes] = {PARAMETERS: save({name: np.ascontiguousarray(a) for name, a in arrays.items()})}
+    files: dict[str, Content] = {PARAMETERS: arrays}
     for name, vocabulary in zip(WORDS, (source, target), strict=True):
         words = {"words": vocabulary.words, "counts": vocabulary.counts.tolist()}
         files[name] = json.dumps(words, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -99,14 +101,30 @@ def model_files(
         "settings": model.settings(),
         "lexicon": model.lexicon.settings(),
         **about,
-        "sha256": {name: hashlib.sha256(content).hexdigest() for name, content in files.items()},
+        "sha256": {name: _digest(content) for name, content in files.items()},
     }
     header["sha256"][ABOUT] = _digest_of_header(header)
     files[ABOUT] = json.dumps(header, indent=2, ensure_ascii=False).encode()
     return files
 
 
-def save_model(path: str | PathLike[str], files: Mapping[str, bytes]) -> None:
+def _pieces(content: Content) -> Iterable[bytes | memoryview]:
+    return [content] if isinstance(content, bytes) else file_of(content)
+
+
+def _write(path: Path, content: Content) -> None:
+    with open(path, "wb") as file:
+        file.writelines(_pieces(content))
+
+
+def _digest(content: Content) -> str:
+    digest = hashlib.sha256()
+    for piece in _pieces(content):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def save_model(path: str | PathLike[str], files: Mapping[str, Content]) -> None:
     """Write the directory beside its place and rename it: whatever happens, the old model or the new one is there."""
     place = check_place(path)
     with _written(path):
@@ -115,7 +133,7 @@ def save_model(path: str | PathLike[str], files: Mapping[str, bytes]) -> None:
             beside.chmod(0o777 & ~_umask())
             for name, content in files.items():
                 (beside / name).parent.mkdir(exist_ok=True)
-                (beside / name).write_bytes(content)
+                _write(beside / name, content)
             _put_in_place(beside, place)
         finally:
             shutil.rmtree(beside, ignore_errors=True)  # what was not finished, or the old model

@@ -27,7 +27,8 @@ class OldRows(NamedTuple):
 
     row_start: np.ndarray  # int64 (source words + 1,)
     target: np.ndarray  # int32 (slots,)
-    table: np.ndarray  # float32 (slots, 2), or counts: float64 (slots,)
+    table: np.ndarray  # float32 (slots, 2), or counts: float64 or float32 (slots,)
+    n_targets: int
 
 
 class Guesses(NamedTuple):
@@ -70,11 +71,8 @@ def look_up(first, last, new, old, guesses, table):
 def look_up_counts(new, old, counts):
     """Fill `counts` for every slot with the count of the same pair in the old rows, 0 if it has none."""
     row_start, target, source_number, target_number, _ = new
-    old_row_start, old_target, old_counts = old
-    size = 0
-    for old_f in old_target:
-        size = max(size, old_f + 1)
-    found = np.zeros(size)  # one old row by target word
+    old_row_start, old_target, old_counts, n_targets = old
+    found = np.zeros(n_targets)  # one old row by target word
     for e in range(len(row_start) - 1):
         counts[row_start[e] : row_start[e + 1]] = 0.0
         old_e = source_number[e]

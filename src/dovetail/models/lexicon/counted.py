@@ -18,7 +18,7 @@ import numpy as np
 
 from dovetail.bitext.shards import Block, Slots
 from dovetail.bitext.spelling import letters
-from dovetail.bitext.store import release
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import counted as kernels
 from dovetail.kernels.lexicon import lookup
@@ -283,7 +283,7 @@ class CountedLexicon(Lexicon):
         counts = np.empty(len(slots))
         same = [np.arange(size, dtype=np.int32) for size in (slots.n_sources, slots.n_targets)]
         new = NewRows(slots.row_start, slots.target, same[0], same[1], same[0])
-        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts), counts)
+        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts, self.slots.n_targets), counts)
         return replace(
             self,
             slots=slots,
@@ -325,13 +325,13 @@ class CountedLexicon(Lexicon):
             levels=[level.restricted(places) for level in self.levels],
         )
 
-    def compact(self) -> CountedLexicon:
+    def compact(self, store: Store | None = None) -> CountedLexicon:
         """Pairs with a count only."""
-        slots, kept = self.slots.kept(self.counts > 0)
+        slots, counts = self.slots.kept(self.counts, 0.0, store)
         return replace(
             self,
             slots=slots,
-            counts=self.counts[kept],
+            counts=counts,
             levels=[level.compact() for level in self.levels],
             spelling=replace(self.spelling, bins=np.empty(0, np.uint8)),
             pseudo_counts=np.empty(0, np.float32),
@@ -341,7 +341,7 @@ class CountedLexicon(Lexicon):
         """Its counts; forms of words speak for unseen ones."""
         counts = np.empty(len(slots))
         new = NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
-        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts), counts)
+        look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, self.counts, self.slots.n_targets), counts)
         numbers = words.source, words.target
         return replace(
             self,

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dovetail.bitext.shards import Shard, Slots
-from dovetail.bitext.store import release
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon.transfer import NewRows, OldRows, look_up_counts
 from dovetail.kernels.records import Nulls
 from dovetail.models.checks import Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon
-from dovetail.models.lexicon.table import slot_parts, taken_on
+from dovetail.models.lexicon.table import taken_on
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.options import Options, option
 from dovetail.pool import Pool
@@ -93,14 +93,10 @@ class DirichletLexicon(Lexicon):
                 self._table[:, side] = (kept + self.prior.alpha) / weight[words]
         return self._table
 
-    def compact(self) -> DirichletLexicon:
+    def compact(self, store: Store | None = None) -> DirichletLexicon:
         """Pairs with a count only."""
-        used = np.empty(len(self.slots), np.bool_)
-        for first, last in slot_parts(len(used)):
-            np.any(self.counts[first:last] > 0, axis=1, out=used[first:last])
-            release(self.counts[first:last])
-        slots, kept = self.slots.kept(used)
-        return replace(self, slots=slots, counts=self.counts[kept])
+        slots, counts = self.slots.kept(self.counts, 0.0, store)
+        return replace(self, slots=slots, counts=counts)
 
     def on(self, shard: Shard, pool: Pool) -> DirichletLexicon:
         """For the slots of one of many shards."""
@@ -114,11 +110,12 @@ class DirichletLexicon(Lexicon):
         new = NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
 
         def look_up(direction: int) -> None:
-            found, own = np.empty(len(slots)), self.counts[:, direction].astype(np.float64)
-            look_up_counts(new, OldRows(self.slots.row_start, self.slots.target, own), found)
-            counts[:, direction] = found
+            old = OldRows(self.slots.row_start, self.slots.target, self.counts[:, direction], self.slots.n_targets)
+            look_up_counts(new, old, counts[:, direction])
 
         pool.map(look_up, [(0,), (1,)])
+        release(self.slots.target)
+        release(self.counts)
         return replace(
             self,
             slots=slots,

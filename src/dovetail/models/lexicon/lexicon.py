@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from dovetail.bitext.shards import Block, Slots
+from dovetail.bitext.store import Store
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.kernels.lexicon import table as kernels
@@ -42,8 +43,11 @@ class Lexicon(ABC):
         pool.map(kernels.gather, rows, block.row_piece, block.pieces, block.ranks, self.probabilities(pool), work)
 
     @abstractmethod
-    def compact(self: Self) -> Self:
-        """Rows sorted by target word, without what says nothing: what is saved, and what new text is looked up in."""
+    def compact(self: Self, store: Store | None = None) -> Self:
+        """Rows sorted by target word, without what says nothing: what is saved, and what new text is looked up in.
+
+        What is large goes to a `store`, if there is one, and stays there.
+        """
 
     @abstractmethod
     def transfer(self: Self, slots: Slots, words: WordMap, pool: Pool) -> Self:

@@ -85,8 +85,8 @@ class StemLevel:
 
     def compact(self) -> StemLevel:
         """Groups with a count only, sorted by target stem within a source stem; the groups of slots are dropped."""
-        groups, kept = self.groups.kept(self.counts > 0)
-        return replace(self, groups=groups, group=np.empty(0, np.int32), counts=self.counts[kept])
+        groups, counts = self.groups.kept(self.counts, 0.0)
+        return replace(self, groups=groups, group=np.empty(0, np.int32), counts=counts)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What cannot be found again from the vocabularies, for saving."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import SLOT_TASK, Block, Shard, Slots
-from dovetail.bitext.store import release
+from dovetail.bitext.store import Store, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
@@ -170,18 +170,9 @@ class TableLexicon(Lexicon):
         nulls = (np.full(size, 1.0 / max(size, 1), np.float32) for size in (slots.n_targets, slots.n_sources))
         return cls(slots, table, Nulls(*nulls), smoothing or Smoothing())
 
-    def compact(self) -> TableLexicon:
+    def compact(self, store: Store | None = None) -> TableLexicon:
         """Without entries at the floor, which a missing one is read as."""
-        used = np.empty(len(self.slots), np.bool_)
-        for part in slot_parts(len(used)):
-            np.any(self.table[slice(*part)] > kernels.FLOOR, axis=1, out=used[slice(*part)])
-            release(self.table[slice(*part)])
-        slots, kept = self.slots.kept(used)
-        table = np.empty((len(kept), 2), self.table.dtype)
-        for part in slot_parts(len(kept)):
-            table[slice(*part)] = self.table[kept[slice(*part)]]
-            release(self.table)
-        return TableLexicon(slots, table, self.nulls, self.smoothing)
+        return TableLexicon(*self.slots.kept(self.table, float(kernels.FLOOR), store), self.nulls, self.smoothing)
 
     def on(self, shard: Shard, pool: Pool) -> TableLexicon:
         """For the slots of one of many shards."""
@@ -197,7 +188,7 @@ class TableLexicon(Lexicon):
         """
         table = np.empty((len(slots), 2), np.float32) if table is None else table
         new = transfer_kernels.NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
-        old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table)
+        old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table, self.slots.n_targets)
         guesses = transfer_kernels.Guesses(kernels.FLOOR, UNSEEN, BOTH_UNSEEN, SAME_SPELLING)
 
         def rows(first: int, last: int) -> None:
@@ -207,6 +198,8 @@ class TableLexicon(Lexicon):
             release(table[own])
 
         pool.map(rows, slots.runs())
+        release(self.slots.target)
+        release(self.table)
         nulls = Nulls(
             picked(self.nulls.forward, words.target, float(UNSEEN)),
             picked(self.nulls.reverse, words.source, float(UNSEEN)),
