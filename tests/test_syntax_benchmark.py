@@ -69,7 +69,20 @@ def test_a_point_of_the_curve_is_itself():
 
 def test_tables_and_plots_and_nothing_twice(data, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    asked = ["--pair", "en-de", "--system", "hmm", "--data", str(data), "--out", str(out), "--threads", "1"]
+    asked = [
+        "--pair",
+        "en-de",
+        "--system",
+        "hmm",
+        "--more",
+        "0",
+        "--data",
+        str(data),
+        "--out",
+        str(out),
+        "--threads",
+        "1",
+    ]
     assert syntax.main(asked) == 0
     (cell,) = Store.open(out / "cells.jsonl").cells.values()
     assert [len(cell.numbers[kind]) for kind in syntax.FILTERS] == [len(syntax.THRESHOLDS)] * 2
@@ -79,7 +92,7 @@ def test_tables_and_plots_and_nothing_twice(data, tmp_path, monkeypatch):
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(syntax.THRESHOLDS)
     assert all(row["commit"] and row["signature"] == "recipe:hmm|seed:1" for row in rows)
-    assert "<svg" in (out / "syntax-en-de-all-links.svg").read_text("utf-8")
+    assert "<svg" in (out / "syntax-en-de-5-all-links.svg").read_text("utf-8")
     monkeypatch.setattr(syntax, "links_of", lambda *_: pytest.fail("run again"))
     before = (out / "syntax.md").read_bytes()
     assert syntax.main(asked) == 0
@@ -89,3 +102,17 @@ def test_tables_and_plots_and_nothing_twice(data, tmp_path, monkeypatch):
 def test_trees_make_a_text_with_one_line_per_sentence(data, tmp_path):
     trees = [read_trees(data / f"{language}.conllu") for language in ("en", "de")]
     assert write_trees(trees[0], trees[1], tmp_path).pairs == 5
+
+
+def test_further_pairs_stand_behind_those_of_the_trees(data, tmp_path):
+    trees = [read_trees(data / f"{language}.conllu") for language in ("en", "de")]
+    text = syntax.with_more(write_trees(trees[0], trees[1], tmp_path), [(["cats"], ["katzen"])] * 2)
+    assert (text.pairs, len(text.lines)) == (7, 5)
+    assert text.source.read_text("utf-8").splitlines() == ["dogs bark loudly"] * 5 + ["cats"] * 2
+    assert text.target.read_text("utf-8").splitlines() == ["laut bellen hunde"] * 5 + ["katzen"] * 2
+    assert text.joined.read_text("utf-8").splitlines()[4:6] == [
+        "dogs bark loudly ||| laut bellen hunde",
+        "cats ||| katzen",
+    ]
+    kept, _ = syntax.links_of("hmm", text, tmp_path, 1, 1)
+    assert {len(links) for _, links, _ in kept} == {5}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 
@@ -45,8 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     store = Store.open(options.out / "cells.jsonl")
     trees = options.data / "pud"  # of Figure 10, which has texts of its own
     if trees.exists() and not (options.set or options.paper or options.only):
-        for pair in syntax.PAIRS:
-            syntax.run(store, pair, argparse.Namespace(data=trees, system=None, seed=1, threads=options.threads))
+        asked = argparse.Namespace(data=trees, system=None, seed=1, threads=options.threads)
+        for pair, more in product(syntax.PAIRS, syntax.MORE):
+            syntax.run(store, pair, more, asked)
     about = claims.about(store)
     sections = [section for module in PAPERS.values() for section in _sections(module, store)]
     if any(cell.paper == "syntax" for cell in store.cells.values()):
