@@ -34,7 +34,6 @@ BESIDE = 50 * MB  # for each further thread, which has a part of its own
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
 TOKEN_IN_SHARDS = 2  # of one whose numbers are in mapped files: what vocabularies grow by, and pages on their way
-ENTRY = 13  # for each slot of a text in shards, where the lexicon has one for each: in the end it is put together
 
 
 class Needs(NamedTuple):
@@ -128,13 +127,12 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     if samples_first(recipe.options, facts):
         sample = recipe.options.sample
         stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
-    per_token, together = TOKEN, 0
+    per_token = TOKEN
     if in_shards(recipe, facts.sampled, facts.cells):
         stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS, float(facts.words)
         per_token = TOKEN_IN_SHARDS
-        together = 0 if recipe.model == "joint-hmm" else ENTRY * facts.slots
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
-    learning = max(together, *(facts.learning(*stage) for stage in stages))
+    learning = max(facts.learning(*stage) for stage in stages)
     learning += per_token * facts.tokens + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     kernels = LIVE_KERNELS if recipe.model == "joint-hmm" else 0

@@ -194,12 +194,10 @@ class TableLexicon(Lexicon):
         def rows(first: int, last: int) -> None:
             transfer_kernels.look_up(first, last, new, old, guesses, table)
             own = slice(slots.row_start[first], slots.row_start[last])
-            release(slots.target[own])
-            release(table[own])
+            for values in (slots.target[own], table[own], self.slots.target, self.table):
+                release(values)  # of the old rows, too: other words have others
 
         pool.map(rows, slots.runs())
-        release(self.slots.target)
-        release(self.table)
         nulls = Nulls(
             picked(self.nulls.forward, words.target, float(UNSEEN)),
             picked(self.nulls.reverse, words.source, float(UNSEEN)),
