@@ -9,8 +9,10 @@ import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, Text
 from dovetail.bitext.numbering import TokenNumbers
-from dovetail.bitext.store import Store, release
+from dovetail.bitext.store import Store, map_of, release
 from dovetail.bitext.vocabulary import Vocabulary
+
+FROM_A_FILE = 1 << 6  # pairs of a text in mapped files that are picked together
 
 
 def picked(bitext: Bitext, numbers: np.ndarray) -> Bitext:
@@ -78,11 +80,11 @@ class _GrowingSide:
 
 
 def _picked(side: Side, numbers: np.ndarray) -> Side:
-    start, length = side.offsets[numbers], side.offsets[numbers + 1] - side.offsets[numbers]
-    offsets = np.concatenate([[0], np.cumsum(length, dtype=np.int64)])
-    ids = side.ids[np.repeat(start - offsets[:-1], length) + np.arange(offsets[-1])]
-    release(side.ids)
-    release(side.offsets)
+    # The system may map far more of a file than is read: megabytes around each pair.
+    at_once = FROM_A_FILE if map_of(side.ids) is not None else max(len(numbers), 1)
+    parts = [_tokens(side, numbers[first : first + at_once]) for first in range(0, len(numbers), at_once)]
+    ids = np.concatenate([side.ids[:0], *(ids for ids, _ in parts)])
+    offsets = np.concatenate([[0], *(lengths for _, lengths in parts)]).cumsum(dtype=np.int64)
     first, counts = np.empty(len(side.vocabulary), np.int64), np.bincount(ids, minlength=len(side.vocabulary))
     first[ids[::-1]] = np.arange(len(ids))[::-1]  # the last one that is written is a word's first appearance
     used = np.flatnonzero(counts)
@@ -92,6 +94,16 @@ def _picked(side: Side, numbers: np.ndarray) -> Side:
     words = side.vocabulary.tokens.picked(order)
     text = None if side.text is None else Chosen(side.text, numbers)
     return Side(rank[ids], offsets, Vocabulary(words, counts[order]), text)
+
+
+def _tokens(side: Side, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of some pairs, one after the other, and how many each has."""
+    start, length = side.offsets[numbers], side.offsets[numbers + 1] - side.offsets[numbers]
+    within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
+    ids = side.ids[np.repeat(start, length) + within]
+    release(side.ids)
+    release(side.offsets)
+    return ids, length
 
 
 def _joined(sides: Sequence[Side]) -> Side:

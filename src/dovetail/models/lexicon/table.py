@@ -98,8 +98,8 @@ class CountsApart:
             for row_start, places, counts in parts:
                 own = slice(row_start[first], row_start[last])
                 kernels.put(places[own], counts[own], total)
-                release(places[own])
-                release(counts[own])
+                for values in (row_start[first : last + 1], places[own], counts[own]):
+                    release(values)
             release(total[slots.row_start[first] : slots.row_start[last]])
 
         pool.map(run, slots.runs())
