@@ -9,10 +9,8 @@ import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, Text
 from dovetail.bitext.numbering import TokenNumbers
-from dovetail.bitext.store import Store, map_of, release
+from dovetail.bitext.store import FROM_A_FILE, Store, map_of, release
 from dovetail.bitext.vocabulary import Vocabulary
-
-FROM_A_FILE = 1 << 6  # pairs of a text in mapped files that are picked together
 
 
 def picked(bitext: Bitext, numbers: np.ndarray) -> Bitext:
@@ -80,7 +78,6 @@ class _GrowingSide:
 
 
 def _picked(side: Side, numbers: np.ndarray) -> Side:
-    # The system may map far more of a file than is read: megabytes around each pair.
     at_once = FROM_A_FILE if map_of(side.ids) is not None else max(len(numbers), 1)
     parts = [_tokens(side, numbers[first : first + at_once]) for first in range(0, len(numbers), at_once)]
     ids = np.concatenate([side.ids[:0], *(ids for ids, _ in parts)])

@@ -27,6 +27,8 @@ _WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16"
 _DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
 _NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
 _ORDER = ("BOOL", "U8", "I16", "U16", "I32", "U32", "F32", "F64", "I64", "U64")  # the library's
+# Places of a mapped array that are read before its pages are released: the system may map megabytes around each.
+FROM_A_FILE = 1 << 6
 AT_ONCE = 1 << 24  # bytes of an array that are written together
 
 

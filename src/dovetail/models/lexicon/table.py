@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.bitext.sharding import StoredShards
 from dovetail.bitext.shards import SLOT_TASK, Block, Shard, Slots
-from dovetail.bitext.store import Store, release
+from dovetail.bitext.store import FROM_A_FILE, Store, map_of, release
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.lexicon import table as kernels
 from dovetail.kernels.lexicon import transfer as transfer_kernels
@@ -189,13 +189,17 @@ class TableLexicon(Lexicon):
         table = np.empty((len(slots), 2), np.float32) if table is None else table
         new = transfer_kernels.NewRows(slots.row_start, slots.target, words.source, words.target, words.twin)
         old = transfer_kernels.OldRows(self.slots.row_start, self.slots.target, self.table, self.slots.n_targets)
+        at_once = FROM_A_FILE if map_of(self.table) is not None else max(slots.n_sources, 1)
         guesses = transfer_kernels.Guesses(kernels.FLOOR, UNSEEN, BOTH_UNSEEN, SAME_SPELLING)
 
         def rows(first: int, last: int) -> None:
-            transfer_kernels.look_up(first, last, new, old, guesses, table)
+            for begin in range(first, last, at_once):
+                transfer_kernels.look_up(begin, min(begin + at_once, last), new, old, guesses, table)
+                release(self.slots.target)  # other words have other rows
+                release(self.table)
             own = slice(slots.row_start[first], slots.row_start[last])
-            for values in (slots.target[own], table[own], self.slots.target, self.table):
-                release(values)  # of the old rows, too: other words have others
+            release(slots.target[own])
+            release(table[own])
 
         pool.map(rows, slots.runs())
         nulls = Nulls(
