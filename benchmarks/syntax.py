@@ -202,7 +202,7 @@ def table(title: str, cells: Sequence[Cell], kind: str) -> Table:
 
 
 def _about(store: Store) -> str:
-    commits = ", ".join(sorted({cell.commit for cell in store.cells.values()}))
+    commits = ", ".join(sorted({cell.commit for cell in store.cells.values() if cell.paper == "syntax"}))
     return (
         f"Made by `python -m benchmarks.syntax`; commits {commits}; seeds and signatures are in `syntax.csv`. English trees"
         " of the parallel treebanks (PUD) are carried over links to German and to Czech; *right at n* is the share of right"
