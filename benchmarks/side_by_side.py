@@ -13,7 +13,12 @@ from measure import exit_when_terminated
 
 
 def side_by_side(function: Callable[..., int], tasks: Sequence[Sequence[Any]], at_once: int) -> int:
-    """The worst of the statuses that function(*task) returns; whoever ends this process ends them all."""
+    """The worst of the statuses that function(*task) returns; whoever ends this process ends them all.
+
+    One at a time needs no further process.
+    """
+    if at_once == 1:
+        return max((function(*task) for task in tasks), default=0)
     processes, started = get_context("spawn"), []
 
     def status(task: Sequence[Any]) -> int:
@@ -25,7 +30,7 @@ def side_by_side(function: Callable[..., int], tasks: Sequence[Sequence[Any]], a
 
     pool = ThreadPoolExecutor(at_once)
     try:
-        return max(pool.map(status, tasks))
+        return max(pool.map(status, tasks), default=0)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for worker in started:

@@ -258,10 +258,10 @@ def test_a_text_is_translated_and_a_finished_system_is_not_run_again(data, tmp_p
     assert (out / "translation-en-fr-small.md").read_bytes() == first
 
 
-def test_too_small_a_set_is_told_in_one_line(data, tmp_path, capsys):
+def test_too_small_a_set_is_told_in_one_line(data, tmp_path, capfd):
     asked = ["--set", "en-fr-small", "--size", "100000", "--data", str(data), "--out", str(tmp_path / "out")]
     assert command.main(asked) == 2
-    assert "Ask for fewer pairs" in capsys.readouterr().err
+    assert "Ask for fewer pairs" in capfd.readouterr().err
 
 
 def test_several_sets_are_worked_on_side_by_side(data, tmp_path, capfd):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from time import monotonic
 from types import ModuleType
 
 from dovetail.errors import InputError
+from measure import cpu_seconds
 from papers import chang, graca, mermer, quirk, zhao
 from papers.store import Cell, Store
 from papers.trial import Job, Trial, open_trial
@@ -52,8 +52,3 @@ def _run_job(store: Store, job: Job, trial: Trial, text: tuple[str, int, int], c
     values = {key: value for key, value in numbers.items() if not key.endswith("signature")}
     store.add(Cell(job.paper, job.name, *text, values, signature, commit, cpu_seconds() - cpu))
     print(f"{said}: {monotonic() - began:.1f} s", file=sys.stderr, flush=True)
-
-
-def cpu_seconds() -> float:
-    """Of this process and of the aligners that it has run."""
-    return sum(os.times()[:4])

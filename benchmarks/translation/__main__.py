@@ -7,10 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from dovetail.errors import InputError
 from measure import exit_when_terminated
+from papers.store import Store
 from side_by_side import side_by_side
-from translation.running import one_set
-from translation.systems import SYSTEMS
+from translation.report import write
+from translation.running import finished, one_system, told
+from translation.systems import BASE, SLOWEST, SYSTEMS
 from translation.thot import EVALUATIONS
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -20,13 +23,25 @@ TUNE, TEST = 200, 500  # sentences
 
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
-    sets = options.set or SETS
-    if len(sets) == 1:
-        return one_set(sets[0], options)
-    options.threads = max(
-        1, options.threads // len(sets)
-    )  # most of the work is the translation system's, which has one
-    return side_by_side(one_set, [(name, options) for name in sets], len(sets))
+    sets, known = options.set or SETS, {system.name: system for system in SYSTEMS}
+    later = sorted(
+        {*(options.system or known)} - {BASE}, key=lambda name: (name not in SLOWEST, list(known).index(name))
+    )
+    at_once, options.threads = options.threads, 1  # most of the work is the translation system's, which has one
+    for names in ([BASE], later):  # weights and models of the first are all systems'
+        try:
+            store = Store.open(options.out / "cells.jsonl")
+        except InputError as error:
+            return told(error)
+        tasks = [
+            (known[name], set_, options) for name in names for set_ in sets if not finished(store, name, set_, options)
+        ]
+        if status := side_by_side(one_system, tasks, at_once):
+            return status
+    store = Store.open(options.out / "cells.jsonl")
+    for name in sets:
+        write(store, name, options.size, options.seed, options.out, options.tables or options.out)
+    return 0
 
 
 def _parser() -> argparse.ArgumentParser:

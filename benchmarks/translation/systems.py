@@ -14,6 +14,7 @@ from dovetail.alignments.formats import read_alignments
 from texts import Text
 
 BASE = "sil-thot-hmm"  # the translation system's own links, on which its weights are tuned
+SLOWEST = ("sil-thot-ibm4", "chang2014")  # which begin first
 COMBINE = "grow-diag-final-and"  # of systems that give two directions
 
 

@@ -38,7 +38,6 @@ class Thot:
     folder: Path
     interpreter: Path
     evaluations: int = EVALUATIONS
-    seconds: float = 0.0  # CPU
 
     @property
     def base(self) -> Path:
@@ -98,4 +97,4 @@ class Thot:
 
     def _run(self, *words: str | Path) -> None:
         command = [self.interpreter, RUNNERS / "run_sil_machine.py", *words]
-        self.seconds += run(command, environment=thread_settings(1)).cpu
+        run(command, environment=thread_settings(1))
