@@ -6,16 +6,37 @@ import os
 import subprocess
 import sys
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dovetail.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 ENVIRONMENTS = Path(__file__).resolve().parent / ".peers"
 
 
 def ensure(package: str, *, extra: str = "", offline: bool = False, root: Path = ENVIRONMENTS) -> tuple[Path, str]:
     """The package's own environment and the version in it; installs what is missing, with `extra`, unless `offline`."""
-    home = root / package
+    with _alone(root):  # jobs side by side may want the same
+        return _ensured(package, extra, offline, root / package)
+
+
+@contextmanager
+def _alone(root: Path) -> Iterator[None]:
+    """No other process installs anything there."""
+    root.mkdir(parents=True, exist_ok=True)
+    with (root / "lock").open("w") as lock:
+        if fcntl is not None:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _ensured(package: str, extra: str, offline: bool, home: Path) -> tuple[Path, str]:
     version = installed_version(package, home)
     if version is None and offline:
         raise InputError(f"{package} is not installed in {home}", remedy="Run once without --offline.")
