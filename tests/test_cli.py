@@ -644,7 +644,7 @@ def test_a_full_disk_is_one_line_too(bitext):
 
 
 @pytest.mark.parametrize(
-    "place", ["os.fsync", "dovetail.bitext.store._write", "dovetail.large.work.LinkJournal.finished"]
+    "place", ["os.fsync", "dovetail.bitext.store.file_of", "dovetail.large.work.LinkJournal.finished"]
 )
 def test_a_run_goes_on_when_its_full_disk_has_room_again(dovetail, bitext, tmp_path, monkeypatch, place):
     with monkeypatch.context() as full:

@@ -277,18 +277,20 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     ranks = [store.table(f"{name}.ranks", own.shape, np.int32) for name, own in zip(names, targets, strict=True)]
 
     def run(first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        parts = [slice(starts[first], starts[last]) for starts in row_starts]
-        begins = cumulative(np.array([part.stop - part.start for part in parts]))
-        starts = np.stack([own[first : last + 1] - own[first] for own in row_starts]) + begins[:-1, None]
-        partners = np.concatenate([own[part] for own, part in zip(targets, parts, strict=True)])
-        for begin, own, part in zip(row_starts, targets, parts, strict=True):
-            release(begin[first : last + 1])
-            release(own[part])
-        found = np.empty(len(partners), np.int32)
-        rows = kernels.unite(starts, partners, n_targets, found)
-        for own, part, (begin, end) in zip(ranks, parts, pairwise(begins), strict=True):
-            own[part] = found[begin:end]
-            release(own[part])
+        parts, starts, partners = [], [], []
+        for row_start, target in zip(row_starts, targets, strict=True):
+            parts.append(slice(int(row_start[first]), int(row_start[last])))
+            starts.append(row_start[first : last + 1] - row_start[first])
+            partners.append(target[parts[-1]].copy())
+            release(row_start)  # all of it: what the system mapped around the part, too
+            release(target)
+        begins = cumulative(np.array([len(own) for own in partners]))
+        together = np.concatenate(partners)
+        found = np.empty(len(together), np.int32)
+        rows = kernels.unite(np.stack(starts) + begins[:-1, None], together, n_targets, found)
+        for rank, part, (begin, end) in zip(ranks, parts, pairwise(begins), strict=True):
+            rank[part] = found[begin:end]
+            release(rank)
         return rows
 
     # No more slots than there are in all groups; what is not written takes no room.

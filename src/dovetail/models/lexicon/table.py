@@ -98,7 +98,7 @@ class CountsApart:
             for row_start, places, counts in parts:
                 own = slice(row_start[first], row_start[last])
                 kernels.put(places[own], counts[own], total)
-                for values in (row_start[first : last + 1], places[own], counts[own]):
+                for values in (row_start, places, counts):  # all of them: what the system mapped around the run, too
                     release(values)
             release(total[slots.row_start[first] : slots.row_start[last]])
 
