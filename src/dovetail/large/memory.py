@@ -32,8 +32,7 @@ ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned a
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
-TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie
-TOKEN_IN_SHARDS = 2  # of one whose numbers are in mapped files: what vocabularies grow by, and pages on their way
+TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie; of one in shards they are in mapped files
 
 
 class Needs(NamedTuple):
@@ -56,8 +55,15 @@ NEEDS = {
     "graca2010": Needs(3, 12, 24),  # the text is laid out once more, without long pairs
     "mermer2011": Needs(13, 20, 24),
 }
-SWEPT = Needs(6.5, 12, 24)  # of chains over shards, each block of which has a copy of the shard's counts
-NEEDS_IN_SHARDS = {"hmm-bayes": SWEPT, "ibm1-bayes": SWEPT, "mermer2011": SWEPT, "graca2010": Needs(5, 12, 24)}
+IN_SHARDS = Needs(2.5, 12, 24, 700)
+SWEPT = Needs(6.5, 12, 24, 700)  # of chains over shards, each block of which has a copy of the shard's counts
+NEEDS_IN_SHARDS = {
+    "joint-hmm": PART_FIRST,
+    "hmm-bayes": SWEPT,
+    "ibm1-bayes": SWEPT,
+    "mermer2011": SWEPT,
+    "graca2010": Needs(5, 12, 24, 700),
+}
 # Of the whole text, in shards, too: of that without long pairs; of links that were in samples, which the model remembers.
 MORE_PER_TOKEN = {"graca2010": 8, "mermer2011": 48}
 
@@ -129,8 +135,8 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
         stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
     per_token = TOKEN
     if in_shards(recipe, facts.sampled, facts.cells):
-        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, stages[-1][0]), SHARD_CELLS, float(facts.words)
-        per_token = TOKEN_IN_SHARDS
+        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS), SHARD_CELLS, float(facts.words)
+        per_token = 0
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
     learning = max(facts.learning(*stage) for stage in stages)
     learning += per_token * facts.tokens + _seen(recipe, facts)
