@@ -13,7 +13,7 @@ from papers.store import Store
 from side_by_side import side_by_side
 from translation.report import write
 from translation.running import finished, one_system, told
-from translation.systems import BASE, SLOWEST, SYSTEMS
+from translation.systems import ASKED_FOR, BASE, SLOWEST, SYSTEMS
 from translation.thot import EVALUATIONS
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -24,9 +24,8 @@ TUNE, TEST = 200, 500  # sentences
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     sets, known = options.set or SETS, {system.name: system for system in SYSTEMS}
-    later = sorted(
-        {*(options.system or known)} - {BASE}, key=lambda name: (name not in SLOWEST, list(known).index(name))
-    )
+    later = [name for name in known if name in (options.system or {*known} - {ASKED_FOR}) and name != BASE]
+    later.sort(key=lambda name: name != SLOWEST)
     at_once, options.threads = options.threads, 1  # most of the work is the translation system's, which has one
     for names in ([BASE], later):  # weights and models of the first are all systems'
         try:
