@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -97,6 +98,43 @@ def test_what_goes_wrong_where_another_thread_helps_reaches_the_caller():
 
     with pytest.raises(RuntimeError, match="no answer"):
         list(pool.stream(lambda part: pool.map(task, [(n,) for n in range(2)]), range(1)))
+
+
+def test_where_another_thread_fails_no_further_task_begins():
+    pool, failing, done = Pool(2), threading.Event(), []
+
+    def task(number):
+        if threading.current_thread() is not begun[0]:
+            failing.set()
+            raise RuntimeError("no answer")
+        assert failing.wait(10)
+        time.sleep(0.05)
+        done.append(number)
+
+    def part(_):
+        begun.append(threading.current_thread())
+        pool.map(task, NUMBERS)
+
+    begun: list[threading.Thread] = []
+    with pytest.raises(RuntimeError, match="no answer"):
+        list(pool.stream(part, range(1)))
+    assert len(done) <= 1  # which had begun
+
+
+def test_what_tasks_were_handed_is_let_go_although_all_threads_are_taken():
+    pool, begun, handed, left = Pool(2), threading.Barrier(2), [], []
+
+    def part(_):
+        begun.wait(10)  # no thread is free to help, and each asks for help all the time
+        for _ in range(30):
+            shared = threading.Event()
+            handed.append(weakref.ref(shared))
+            pool.map(lambda number, shared: None, NUMBERS, shared)
+            left.append(sum(own() is not None for own in handed))
+
+    list(pool.stream(part, range(2)))
+    assert len(handed) == 60
+    assert max(left) <= 4
 
 
 @pytest.mark.parametrize("threads", [1, 3])

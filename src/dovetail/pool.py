@@ -58,17 +58,23 @@ class Pool:
         stopped = getattr(_thread, "stopped", None)
 
         def run() -> None:
-            for number in waiting:  # which all threads share: each number comes to one of them
-                if ended:
-                    return
-                if stopped is not None and stopped():
-                    raise CancelledError
-                answers[number] = function(*work[number])
+            nonlocal ended
+            try:
+                for number in waiting:  # which all threads share: each number comes to one of them
+                    if ended:
+                        return
+                    if stopped is not None and stopped():
+                        raise CancelledError
+                    answers[number] = function(*work[number])
+            except BaseException:
+                ended = True
+                raise
 
         within = getattr(_thread, "working", False)
         number = min(self._helpers, len(work) - 1) if within else min(self.threads, len(work))
         # One future per thread and not per task: there are many short tasks.
-        futures = [self.executor.submit(run) for _ in range(number)]
+        held = [run]  # in the end let go: a future that was cancelled stays in line until some thread is free
+        futures = [self.executor.submit(_each, held) for _ in range(number)]
         try:
             if within:
                 run()
@@ -77,6 +83,7 @@ class Pool:
         finally:
             ended = True  # nothing is left to stop unless a task failed or the user interrupted
             helping = [future for future in futures if not (within and future.cancel())]  # a part may have come first
+            held.clear()
         for future in helping:
             if within or future.done():
                 future.result()
@@ -158,6 +165,12 @@ def in_order(begin: Callable[[P], Future[T]], parts: Iterable[P], most: int) -> 
             future.cancel()
             room.release()
             future = begun.get_nowait() if not begun.empty() else None
+
+
+def _each(held: list[Callable[[], None]]) -> None:
+    """Call what is still held."""
+    for call in tuple(held):
+        call()
 
 
 def _begin() -> None:
