@@ -30,7 +30,7 @@ from loaded_model import STAGES as OF_LOADED
 from measure import CommandError, exit_when_terminated, machine_facts
 from report import machine_line, markdown
 from same_speed import DATA, SET, surroundings, work_folder, write_pairs
-from stages import Stages, put
+from stages import Stages
 
 RECIPES = ("fast", "default", "best")
 FEW, MANY = 10, 100_000  # pairs that compile; pairs whose words are looked up by two threads
@@ -123,7 +123,7 @@ def stages_of(recipe: str, pairs: str, work: str) -> dict[str, Spent]:
     found = dict(clock.shared)
     for stage, seconds in clock.stages.spent.items():
         found[stage] = found.get(stage, Spent()) + Spent(serial=seconds)
-    clock.end()
+    clock.stages.end()
     if LOOK_UP in found:  # not for a text that is aligned at once
         many = min(MANY, int(pairs))
         share = share_alone(aligners[0], *(str(Path(work, f"{many}.{side}")) for side in ("source", "target")))
@@ -140,7 +140,6 @@ class Watch:
         self.stages = Stages(thread_time)  # the caller's own seconds: it has none while it waits for the pool
         self.shared: dict[str, Spent] = {}
         self.within = False  # a part that is worked on side by side with others
-        self._back: list[Callable[[], None]] = []
 
     def watch(self) -> list[Any]:
         """Begin; the list will have the aligner that links."""
@@ -154,16 +153,12 @@ class Watch:
 
             return call
 
-        self._back.append(put("dovetail.cli.run:Run._write", known))
-        self._back.append(put("dovetail.cli.run:Run.all", lambda function: self.stages.timed(REST, function)))
-        self._back.append(put("dovetail.bitext.stream:_Reader.run", self._reading))
-        self._back.append(put("dovetail.pool:Pool.map", self._mapping))
-        self._back.append(put("dovetail.pool:Pool.stream", self._streaming))
+        self.stages.put("dovetail.cli.run:Run._write", known)
+        self.stages.put("dovetail.cli.run:Run.all", lambda function: self.stages.timed(REST, function))
+        self.stages.put("dovetail.bitext.stream:_Reader.run", self._reading)
+        self.stages.put("dovetail.pool:Pool.map", self._mapping)
+        self.stages.put("dovetail.pool:Pool.stream", self._streaming)
         return aligners
-
-    def end(self) -> None:
-        for back in reversed(self._back):
-            back()
 
     def add(self, stage: str, seconds: Sequence[float]) -> None:
         spent = Spent(0.0, sum(seconds), makespan(seconds, CORES))
@@ -237,6 +232,7 @@ def makespan(seconds: Iterable[float], cores: int) -> float:
 def table(stages: Mapping[str, Spent]) -> str:
     """A row for each stage, their sum, and how much faster many cores could be."""
     order = [stage for stage in (READ, *STAGES, REST) if stage in stages]
+    assert len(order) == len(stages), f"one stage is unknown: {[*stages]}"
     total = Spent()
     rows = []
     for stage in order:

@@ -15,6 +15,7 @@ class Stages:
         self.spent: dict[str, float] = {}
         self.running = [""]  # the stage that runs now, below it those around it
         self._within = [0.0]  # seconds of the stages within each of these
+        self._back: list[Callable[[], None]] = []
 
     def timed(self, stage: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **named: Any) -> Any:
@@ -35,7 +36,16 @@ class Stages:
         """Time these functions, named as `put` wants them, from now on."""
         for stage, places in stages.items():
             for place in places:
-                put(place, lambda function, stage=stage: self.timed(stage, function))  # type: ignore[misc]
+                self.put(place, lambda function, stage=stage: self.timed(stage, function))  # type: ignore[misc]
+
+    def put(self, place: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """`put`, until the end."""
+        self._back.append(put(place, change))
+
+    def end(self) -> None:
+        """Everything as it was."""
+        while self._back:
+            self._back.pop()()
 
 
 def put(place: str, change: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[[], None]:

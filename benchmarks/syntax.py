@@ -18,13 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, islice, pairwise, product
 from pathlib import Path
-from time import process_time
 
 from aligners import PEERS
 from commits import working_tree
 from dovetail import Aligner, Alignments, read_bitext
 from dovetail.errors import InputError
-from measure import CommandError, exit_when_terminated
+from measure import CommandError, cpu_seconds, exit_when_terminated
 from papers.shown import Figure, Section, Table, drawn, rows_of
 from papers.store import Cell, Store
 from projection import DATA, Trees, carry, read_trees, score, write_trees
@@ -75,23 +74,25 @@ def run(store: Store, pair: str, more: int, options: argparse.Namespace) -> None
         if more and missing:
             text = with_more(text, further(pair, more, options.data.parent))
         for name in missing:
-            cpu = process_time()
+            cpu = cpu_seconds()
             kept, signature = links_of(name, text, Path(folder), options.seed, options.threads)
             numbers = {
                 kind: [[label, *point(links, least, trees, kind == LIKE)] for label, links, least in kept]
                 for kind in FILTERS
             }
-            spent = process_time() - cpu
+            spent = cpu_seconds() - cpu
             store.add(Cell("syntax", name, pair, size, options.seed, numbers, signature, working_tree(), spent))
             print(f"{pair} {name}: {spent:.0f} s", file=sys.stderr, flush=True)
 
 
 def further(pair: str, number: int, data: Path) -> Iterator[tuple[list[str], list[str]]]:
-    """Pairs of another text in the two languages, in their order."""
-    turned = not SETS[pair].startswith(pair)
-    for source, target in islice(read_pairs(find_set(f"{SETS[pair]}:{number}", data).train), number):
-        if source and target:
-            yield (target, source) if turned else (source, target)
+    """So many pairs of another text in the two languages, in their order; InputError if it has fewer."""
+    turned, found = not SETS[pair].startswith(pair), 0
+    for source, target in islice(filter(all, read_pairs(find_set(SETS[pair], data).train)), number):
+        yield (target, source) if turned else (source, target)
+        found += 1
+    if found < number:
+        raise InputError(f"{SETS[pair]} has {found:,} pairs, not {number:,}", remedy="Ask for fewer: --more.")
 
 
 def with_more(text: Text, pairs: Iterable[tuple[list[str], list[str]]]) -> Text:
@@ -133,7 +134,10 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
     parts = ["# Syntax transfer", _about(store)]
     rows: list[list[object]] = []
     for pair in pairs:
-        for size, cells in cells_of(store, pair, seed):
+        of_pair = cells_of(store, pair, seed)
+        if not of_pair:
+            parts.append(f"{pair}: not run.")
+        for size, cells in of_pair:
             missing = [name for name in SYSTEMS if name not in {cell.job for cell in cells}]
             if missing:
                 parts.append(f"{pair}, {size:,} pairs, not run: {', '.join(missing)}.")

@@ -12,7 +12,7 @@ from measure import exit_when_terminated
 from papers.store import Store
 from side_by_side import side_by_side
 from translation.report import write
-from translation.running import finished, one_system, told
+from translation.running import finished, one_system, prepared, told
 from translation.systems import ASKED_FOR, BASE, SLOWEST, SYSTEMS
 from translation.thot import EVALUATIONS
 
@@ -27,20 +27,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     later = [name for name in known if name in (options.system or {*known} - {ASKED_FOR}) and name != BASE]
     later.sort(key=lambda name: name != SLOWEST)
     at_once, options.threads = options.threads, 1  # most of the work is the translation system's, which has one
-    for names in ([BASE], later):  # weights and models of the first are all systems'
-        try:
-            store = Store.open(options.out / "cells.jsonl")
-        except InputError as error:
-            return told(error)
-        tasks = [
-            (known[name], set_, options) for name in names for set_ in sets if not finished(store, name, set_, options)
-        ]
-        if status := side_by_side(one_system, tasks, at_once):
-            return status
+    try:
+        store, status = Store.open(options.out / "cells.jsonl"), 0
+    except InputError as error:
+        return told(error)
+    waiting = [(name, set_) for name in later for set_ in sets if not finished(store, name, set_, options)]
+    needed = [set_ for set_ in sets if any(set_ == other for _, other in waiting) and not prepared(set_, options)]
+    first = [(BASE, set_) for set_ in sets if set_ in needed or not finished(store, BASE, set_, options)]
+    for names in (first, waiting):  # weights and models of the first are all systems'
+        tasks = [(known[name], set_, options) for name, set_ in names if prepared(set_, options) or name == BASE]
+        status = max(status, side_by_side(one_system, tasks, at_once))
     store = Store.open(options.out / "cells.jsonl")
     for name in sets:
         write(store, name, options.size, options.seed, options.out, options.tables or options.out)
-    return 0
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

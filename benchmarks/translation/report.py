@@ -132,6 +132,6 @@ def _about(table: str) -> str:
         " resamples, no correction for the number of comparisons). *Phrase pairs* is the size of the whole table, *loaded*"
         " what the decoder gets of it for the test text, *CPU s* all of a system's run; the first one's has the tuning, too,"
         " and the shared models unless an earlier run had made them. Recipes are as anyone gets them; EM-5 to"
-        " GS-80 are Mermer and Saraçlar's systems, all put together by grow-diag-final-and. The last columns but one are the"
-        f" papers' own BLEU, on other texts. {papers}."
+        " GS-80 are Mermer and Saraçlar's systems (GS-5 is `mermer2011`), all put together by grow-diag-final-and. The last"
+        f" columns but one are the papers' own BLEU, on other texts. {papers}."
     )

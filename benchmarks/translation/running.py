@@ -6,6 +6,7 @@ import argparse
 import shutil
 import sys
 from contextlib import closing
+from pathlib import Path
 from time import monotonic
 
 from commits import working_tree
@@ -21,14 +22,24 @@ from translation.thot import Thot, python
 
 
 def one_system(system: System, name: str, options: argparse.Namespace) -> int:
-    """A system on a set, if it is not finished."""
+    """A system on a set, if it is not finished; the first one also if what it makes for the others is not there."""
     try:
         store = Store.open(options.out / "cells.jsonl")
-        if not finished(store, system.name, name, options):
+        if not (finished(store, system.name, name, options) and prepared(name, options)):
             _run(store, system, name, options)
     except (InputError, CommandError) as error:
         return told(error)
     return 0
+
+
+def place_of(name: str, options: argparse.Namespace) -> Path:
+    """Where a set's text is, and all that is learned from it."""
+    return Path(options.out) / f"{name}-{options.size}"
+
+
+def prepared(name: str, options: argparse.Namespace) -> bool:
+    """Whether a set has the weights that are all systems', for which the first one ran."""
+    return Thot(place_of(name, options), Path()).weights.exists()
 
 
 def finished(store: Store, system: str, name: str, options: argparse.Namespace) -> bool:
@@ -41,8 +52,8 @@ def told(error: Exception) -> int:
 
 
 def _run(store: Store, system: System, name: str, options: argparse.Namespace) -> None:
-    place = options.out / f"{name}-{options.size}"
-    if not (place / "test.source").exists():
+    place = place_of(name, options)
+    if not place.exists():
         with closing(read_pairs(find_set(f"{name}:{options.size}", options.data).train)) as pairs:
             parts = split(pairs, options.size, options.tune, options.test)
         write_split(parts, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -49,8 +50,10 @@ def held_out(pairs: Iterable[Pair], train: Iterable[Pair]) -> Iterator[Pair]:
 
 
 def write_split(parts: Split, folder: Path) -> None:
-    """`train.source`, `train.target`, `train.joined` and so on."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """`train.source`, `train.target`, `train.joined` and so on, in a new folder that is there whole or not at all."""
+    beside = folder.with_name(f"{folder.name}.part")
+    shutil.rmtree(beside, ignore_errors=True)
+    beside.mkdir(parents=True)
     for name in ("train", "tune", "test"):
         pairs: list[Pair] = getattr(parts, name)
         sides = {
@@ -59,7 +62,8 @@ def write_split(parts: Split, folder: Path) -> None:
             "joined": (" ||| ".join(map(" ".join, pair)) for pair in pairs),
         }
         for side, lines in sides.items():
-            (folder / f"{name}.{side}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            (beside / f"{name}.{side}").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    beside.replace(folder)
 
 
 def train_text(folder: Path) -> Text:

@@ -46,7 +46,6 @@ SYSTEMS = (
     System("EM-80", "EM", {MERMER: "39.19 / 26.47"}, "ibm1", {"decoder": "mode", "ibm1_iterations": 80}),
     System("hmm", "EM", {GRACA: "28.9"}),
     System("zhao2010-hmm", "EM", {ZHAO: "19.55"}),
-    System("mermer2011", "Bayesian"),
     System("GS-5", "Bayesian", {MERMER: "40.63 / 27.24"}, "mermer2011", {"ibm1_iterations": 5}),
     System("GS-80", "Bayesian", {MERMER: "41.78 / 29.51"}, "mermer2011", {"ibm1_iterations": 80}),
     System("hmm-bayes", "Bayesian"),
