@@ -398,6 +398,14 @@ def test_a_budget_that_is_too_small_is_refused_at_once_with_one_that_would_do(te
     assert run(texts, "x.en", "x.fr", "--memory", enough).returncode == 0
 
 
+def test_a_run_that_goes_on_with_its_model_keeps_to_a_budget_too(texts, tmp_path):
+    asked = "x.en", "x.fr", *FAST, "--work", tmp_path / "work"
+    assert run(texts, *asked, "--memory", "2G").returncode == 0
+    refused = run(texts, *asked, "--memory", "50M")
+    assert refused.returncode == 2
+    assert b"--memory " in refused.stderr
+
+
 def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
     recipe = find_recipe("hmm")
     bitext = Bitext.from_pairs([(["a"] * 9, ["b"] * 9)] * 9, options=TextOptions())

@@ -16,7 +16,7 @@ from safetensors.numpy import save
 
 import naive
 import same_bytes
-from dovetail import Aligner, Bitext, Dictionary, InputError, Limit, MaximumFertility, PairConstraint, fitting
+from dovetail import Aligner, Bitext, Dictionary, Gold, InputError, Limit, MaximumFertility, PairConstraint, fitting
 from dovetail.bitext import sharding, shards, source, store, stream, windows
 from dovetail.bitext.sharding import ManyShards, packed, unpacked
 from dovetail.bitext.shards import Shard, shard_of
@@ -239,7 +239,7 @@ def files(demo, tmp_path):
     return TextSource(tmp_path / "x.en", tmp_path / "x.fr")
 
 
-DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint64, np.uint16, np.uint8, np.bool_]
+DTYPES = [f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)] + ["f2", "f4", "f8", "?", ">i4", ">f8"]
 
 
 @given(
@@ -252,6 +252,41 @@ def test_files_are_those_of_the_library(described):
         for name, (dtype, shape) in described.items()
     }
     assert b"".join(file_of(arrays)) == save(arrays)
+
+
+def test_arrays_that_no_file_can_hold_are_named():
+    with pytest.raises(TypeError, match="weights is of type complex128"):
+        list(file_of({"weights": np.zeros(2, complex)}))
+
+
+def test_a_disk_that_is_full_is_told_wherever_an_array_grows(tmp_path, monkeypatch):
+    class Full:
+        def write(self, data):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "TemporaryFile", lambda **_: Full())
+    with pytest.raises(InputError, match="no room left to work in"):
+        Folder(tmp_path).growing().append(np.arange(3))
+
+
+@pytest.mark.parametrize(
+    ("recipe", "options", "watched"),
+    [("graca2010-bijective", {"longest_pair": 14, "hmm_iterations": 1}, False), ("hmm", {"hmm_iterations": 1}, True)],
+)
+@pytest.mark.usefixtures("small_blocks")
+def test_the_lexicon_of_a_text_in_shards_is_never_put_together_in_memory(recipe, options, watched, demo, monkeypatch):
+    cut_into(monkeypatch, 12_000)
+    stores = []
+    kept = shards.Slots.kept
+    monkeypatch.setattr(
+        shards.Slots,
+        "kept",
+        lambda slots, values, least, store=None: (stores.append(store), kept(slots, values, least, store))[1],
+    )
+    development = (0, Gold.from_links([[(0, 0)]] * 20)) if watched else None
+    Aligner(recipe, threads=1, ibm1_iterations=1, **options).fit(demo, development=development)
+    assert len(stores) > 1
+    assert all(isinstance(store, Folder) for store in stores)
 
 
 def test_what_was_written_to_a_private_copy_outlasts_its_being_kept(tmp_path):

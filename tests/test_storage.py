@@ -17,6 +17,7 @@ from safetensors.numpy import load, save
 
 from dovetail import Aligner, Bitext, InputError, TextOptions
 from dovetail.bitext.normalise import Normaliser
+from dovetail.bitext.store import map_of
 from dovetail.models import storage
 from dovetail.models.exchange import exchange
 from folders import contents
@@ -87,6 +88,23 @@ def test_a_model_remembers_how_its_text_was_read(tmp_path):
 def test_saving_a_loaded_model_gives_the_same_files(place, tmp_path):
     Aligner.load(place).save(tmp_path / "again")
     assert contents(tmp_path / "again") == contents(place)
+
+
+def test_a_mapped_model_links_as_one_in_memory_and_its_damage_is_noticed(aligner, place):
+    mapped = Aligner.load(place, mapped=True)
+    assert map_of(mapped.model.lexicon.table) is not None
+    assert map_of(Aligner.load(place).model.lexicon.table) is None
+    for source, target in PAIRS:
+        assert mapped.align_pair(source, target) == aligner.align_pair(source, target)
+    file = place / storage.PARAMETERS
+    good = file.read_bytes()
+    for bad in (good[:-1], good[:-1] + bytes([good[-1] ^ 1]), b""):
+        file.write_bytes(bad)
+        with pytest.raises(InputError, match="damaged"):
+            Aligner.load(place, mapped=True)
+    file.unlink()
+    with pytest.raises(InputError, match="cannot be read"):
+        Aligner.load(place, mapped=True)
 
 
 def test_options_given_while_loading_override_the_saved_ones(place):

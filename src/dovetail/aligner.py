@@ -126,7 +126,7 @@ class Aligner(Trained):
         bitext = learned.bitext
         for constraint in constraints:
             constraint.check(bitext)
-        gold = None if development is None else self._development(learned, *development)
+        gold = None if development is None else self._development(learned, *development, work=work)
         watch = Development(None if gold is None else lambda model: gold.curve(model).area)
         warm = Aligner.load(warm_start) if isinstance(warm_start, str | PathLike) else warm_start
         warm_model = None if warm is None else warm._compacted()
@@ -293,10 +293,14 @@ class Aligner(Trained):
         *,
         threads: int | None = None,
         engine: Engine | str | None = None,
+        mapped: bool = False,
         **options: Any,
     ) -> Aligner:
-        """Read a model directory; `options` override decoding choices of its recipe."""
-        saved = load_model(path)
+        """Read a model directory; `options` override decoding choices of its recipe.
+
+        With `mapped`, parameters stay in their file, which must stay as it is, and come into memory as they are read.
+        """
+        saved = load_model(path, mapped)
         with one_line(path):
             aligner = cls._from_saved(saved, threads, engine)
         aligner.recipe = aligner._chosen = aligner.recipe.with_options(options, trained=True)
@@ -343,7 +347,9 @@ class Aligner(Trained):
             found[name] = other, cuts
         return found
 
-    def _development(self, learned: Lesson, where: Bitext | int, gold: Gold) -> DevelopmentSet:
+    def _development(
+        self, learned: Lesson, where: Bitext | int, gold: Gold, work: str | PathLike[str] | None = None
+    ) -> DevelopmentSet:
         from dovetail.tuning import DevelopmentSet
 
         bitext = learned.bitext
@@ -359,9 +365,10 @@ class Aligner(Trained):
             where, gold = where.kept(gold.annotated), gold.kept(gold.annotated)
         text, shard = where, self._lay_out(where)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
+        store = aside(self.recipe, work).store(learned.cells)  # the lexicon may be as large as the text's own
 
         def decodable(model: Model) -> Model:
-            compact = model.with_lexicon(model.lexicon.compact())
+            compact = model.with_lexicon(model.lexicon.compact(store))
             return self._decodable(moved(compact, shard.slots, words, self.engine.pool), text, shard)
 
         return DevelopmentSet(text, shard, gold, decodable, self.engine.pool)

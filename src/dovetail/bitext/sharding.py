@@ -286,6 +286,7 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
             release(target)
         begins = cumulative(np.array([len(own) for own in partners]))
         together = np.concatenate(partners)
+        del partners  # which are as large
         found = np.empty(len(together), np.int32)
         rows = kernels.unite(np.stack(starts) + begins[:-1, None], together, n_targets, found)
         for rank, part, (begin, end) in zip(ranks, parts, pairwise(begins), strict=True):

@@ -22,14 +22,18 @@ import numpy as np
 
 from dovetail.durable import allocate, room_in, to_disk
 
-_FLOATS = {"F64": "f8", "F32": "f4"}
-_WHOLE = {"I64": "i8", "I32": "i4", "I16": "i2", "U64": "u8", "U32": "u4", "U16": "u2", "U8": "u1"}
-_DTYPES = {**_FLOATS, **_WHOLE, "BOOL": "?"}
-_NAMES = {np.dtype(short): name for name, short in _DTYPES.items()}
-_ORDER = ("BOOL", "U8", "I16", "U16", "I32", "U32", "F32", "F64", "I64", "U64")  # the library's
+# Types in a file and numpy's names of them; the library puts arrays of the last of them first.
+_DTYPES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "I16": "i2", "U16": "u2", "F16": "f2"}
+_DTYPES |= {"I32": "i4", "U32": "u4", "F32": "f4", "F64": "f8", "I64": "i8", "U64": "u8"}
+_NAMES = {short: name for name, short in _DTYPES.items()}
+_ORDER = (*_DTYPES,)
 # Places of a mapped array that are read before its pages are released: the system may map megabytes around each.
 FROM_A_FILE = 1 << 6
 AT_ONCE = 1 << 24  # bytes of an array that are written together
+
+
+class _Shared(mmap.mmap):
+    """A file's map: what is written to it is in the file."""
 
 
 class _Copy(mmap.mmap):
@@ -55,22 +59,22 @@ class GrowingFile(Growing):
     """The same in a file that has no name: the system frees it when nobody has the array any more, or after a kill."""
 
     def __init__(self, path: Path) -> None:
-        self._file = TemporaryFile(dir=path)  # noqa: SIM115 (closed by `whole`)
-        self._none: np.ndarray | None = None
+        self._path, self._none = path, np.empty(0)
+        with room_in(path):
+            self._file = TemporaryFile(dir=path)  # noqa: SIM115 (closed by `whole`)
 
     def append(self, values: np.ndarray) -> None:
-        if self._none is None:
-            self._none = np.empty((0, *values.shape[1:]), values.dtype)
-        self._file.write(values.tobytes())
+        self._none = np.empty((0, *values.shape[1:]), values.dtype)
+        with room_in(self._path):
+            self._file.write(values.tobytes())
 
     def whole(self) -> np.ndarray:
-        assert self._none is not None
         none = self._none
-        with self._file as file:
+        with room_in(self._path), self._file as file:
             if not file.tell():
                 return none
             file.flush()
-            mapped = mmap.mmap(file.fileno(), 0)
+            mapped = _Shared(file.fileno(), 0)
         return np.frombuffer(mapped, none.dtype).reshape(-1, *none.shape[1:])
 
 
@@ -132,12 +136,7 @@ class Folder(Store):
                 to_disk(self.path)
 
     def get(self, name: str) -> dict[str, np.ndarray]:
-        with open(self._place(name), "rb") as file:
-            # Private and writable: kernels are compiled for arrays that can be written to.
-            mapped = _Copy(file.fileno(), 0, access=mmap.ACCESS_COPY)
-        begin = 8 + int.from_bytes(mapped[:8], "little")
-        header = json.loads(mapped[8:begin])
-        return {key: _mapped(mapped, begin, about) for key, about in header.items() if key != "__metadata__"}
+        return arrays_of(self._place(name))
 
     def remove(self, name: str) -> None:
         self._place(name).unlink(missing_ok=True)
@@ -154,7 +153,7 @@ class Folder(Store):
         with room_in(self.path), open(place, "w+b") as file:
             try:
                 allocate(file, size * np.dtype(dtype).itemsize)
-                mapped = mmap.mmap(file.fileno(), 0)
+                mapped = _Shared(file.fileno(), 0)
             finally:
                 place.unlink()
         return np.frombuffer(mapped, dtype, size).reshape(shape)
@@ -195,13 +194,13 @@ def release(values: np.ndarray) -> None:
 
 
 def map_of(values: np.ndarray) -> mmap.mmap | None:
-    """The map of a file that an array is in; None of one in memory."""
+    """The map of a file of a store that an array is in; None of one in memory, or in another's map."""
     base: Any = values
     while isinstance(base, np.ndarray):
         base = base.base
     if isinstance(base, memoryview):
         base = base.obj
-    return base if isinstance(base, mmap.mmap) else None
+    return base if isinstance(base, _Shared | _Copy) else None
 
 
 def give_back() -> None:
@@ -216,23 +215,43 @@ def file_of(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
 
     The same bytes as the library makes, which would first join them in one string.
     """
+    names = {key: _type_of(key, values) for key, values in arrays.items()}
     # The widest first, so that every array lies where its numbers may lie.
-    ordered = sorted(arrays, key=lambda key: (-_ORDER.index(_NAMES[arrays[key].dtype]), key))
+    ordered = sorted(arrays, key=lambda key: (-_ORDER.index(names[key]), key))
     header, begin = {}, 0
     for key in ordered:
         values, end = arrays[key], begin + arrays[key].nbytes
-        header[key] = {"dtype": _NAMES[values.dtype], "shape": list(values.shape), "data_offsets": [begin, end]}
+        header[key] = {"dtype": names[key], "shape": list(values.shape), "data_offsets": [begin, end]}
         begin = end
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
     for key in ordered:
-        flat = np.ascontiguousarray(arrays[key]).reshape(-1).view(np.uint8)
+        values = arrays[key]
+        flat = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
         for first in range(0, len(flat), AT_ONCE):
             piece = flat[first : first + AT_ONCE]
             yield piece.data
             if not isinstance(map_of(piece), _Copy):
                 release(piece)
+
+
+def arrays_of(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
+    """The arrays of a file that this package wrote, mapped: pages come in when they are read."""
+    with open(path, "rb") as file:
+        # Private and writable: kernels are compiled for arrays that can be written to.
+        mapped = _Copy(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    begin = 8 + int.from_bytes(mapped[:8], "little")
+    header = json.loads(mapped[8:begin])
+    return {key: _mapped(mapped, begin, about) for key, about in header.items() if key != "__metadata__"}
+
+
+def _type_of(name: str, values: np.ndarray) -> str:
+    """The file's name of an array's type."""
+    try:
+        return _NAMES[values.dtype.str[1:]]
+    except KeyError:
+        raise TypeError(f"{name} is of type {values.dtype}, which no file of arrays can hold") from None
 
 
 def _mapped(mapped: mmap.mmap, begin: int, about: Mapping[str, Any]) -> np.ndarray:

@@ -121,9 +121,9 @@ class Run:
         values = self.values
         about = self.work.learned if values["work"] is not None and not values["load"] else None
         if about is not None:
-            self.aligner = Aligner.load(self.work.model, engine=self.aligner.engine)
+            self.aligner = Aligner.load(self.work.model, engine=self.aligner.engine, mapped=True)
             self.pairs = about["pairs"]
-        elif values["load"]:
+        if about is not None or values["load"]:
             check_budget(self.aligner.recipe, None, values["memory"], self.aligner.engine.pool.threads)
         else:
             self._learn(callback)

@@ -107,7 +107,7 @@ def train(task: Task) -> Constrained:
     words = WordMap.between(task.bitext, *task.vocabularies)
     for numbers, ids in ((words.source, short.source.ids), (words.target, short.target.ids)):
         numbers[np.bincount(ids, minlength=len(numbers)) == 0] = -1
-    lexicon = model.lexicon.compact().transfer(task.corpus.slots, words, task.engine.pool, task.room())
+    lexicon = model.lexicon.compact(task.corpus.store).transfer(task.corpus.slots, words, task.engine.pool, task.room())
     return model.with_lexicon(lexicon)  # type: ignore[return-value]
 
 

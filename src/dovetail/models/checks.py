@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dovetail.bitext.shards import Slots
+from dovetail.bitext.store import release
 from dovetail.bitext.vocabulary import Vocabulary
 
 LARGEST = 2.0**40  # more than any text can count
@@ -67,6 +68,7 @@ def _check(name: str, values: np.ndarray, about: Array, sizes: dict[str, int]) -
         others = values[np.abs(values.sum(axis=-1) - 1.0) > 1e-4]
         if not (others == 1.0).all():
             raise Unsound(f"{name} has a row that does not sum to one")
+    release(values)  # which is all in memory now, if it is in a file
 
 
 def check_rows(name: str, starts: np.ndarray, partners: np.ndarray) -> None:

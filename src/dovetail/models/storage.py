@@ -23,7 +23,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load
 
 from dovetail.bitext.paths import check_on_disk
-from dovetail.bitext.store import file_of
+from dovetail.bitext.store import AT_ONCE, arrays_of, file_of
 from dovetail.bitext.views import views as view_names
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -170,8 +170,11 @@ class Saved(NamedTuple):
     views: dict[str, Saved]
 
 
-def load_model(path: str | PathLike[str]) -> Saved:
-    """The model, its vocabularies and what else was saved about it; anything amiss is an InputError."""
+def load_model(path: str | PathLike[str], mapped: bool = False) -> Saved:
+    """The model, its vocabularies and what else was saved about it; anything amiss is an InputError.
+
+    `mapped`: arrays stay in their file, which this process wrote itself, or one before it, and nobody will change.
+    """
     check_on_disk(path)
     place = Path(path)
     if not os.fspath(path) or not place.is_dir() or not os.path.lexists(place / ABOUT):
@@ -198,17 +201,16 @@ def load_model(path: str | PathLike[str]) -> Saved:
         digests = about["sha256"]
         if digests[ABOUT] != _digest_of_header(about):
             raise _damaged(place / ABOUT)
-        contents = {name: _read(place, name, digests[name]) for name in (PARAMETERS, *WORDS)}
-        arrays = load(contents[PARAMETERS])
-        source, target = (_vocabulary(name, contents[name]) for name in WORDS)
+        arrays = _mapped(place, digests[PARAMETERS]) if mapped else load(_read(place, PARAMETERS, digests[PARAMETERS]))
+        source, target = (_vocabulary(name, _read(place, name, digests[name])) for name in WORDS)
         kind = models[about["model"]]
         lexicon = kind.lexicon_type.from_arrays(arrays, source, target, about["lexicon"])
         model = kind.from_arrays(lexicon, arrays, _settings(about, arrays))
         learned = {name.removeprefix(LEARNED): a for name, a in arrays.items() if name.startswith(LEARNED)}
-        return Saved(model, source, target, about, learned, _views(place, digests))
+        return Saved(model, source, target, about, learned, _views(place, digests, mapped))
 
 
-def _views(place: Path, digests: Mapping[str, str]) -> dict[str, Saved]:
+def _views(place: Path, digests: Mapping[str, str], mapped: bool) -> dict[str, Saved]:
     """The models of other views that the digests speak of, each as it was saved with the others."""
     found = {}
     for view in (name.removesuffix(f"/{ABOUT}") for name in digests if name.endswith(f"/{ABOUT}")):
@@ -219,7 +221,7 @@ def _views(place: Path, digests: Mapping[str, str]) -> dict[str, Saved]:
                 "is a link out of the model's directory", path=place / view, remedy="Copy the folder there."
             )
         _read(place / view, ABOUT, digests[f"{view}/{ABOUT}"])
-        found[view] = load_model(place / view)
+        found[view] = load_model(place / view, mapped)
         if found[view].views:
             raise Unsound(f"its view {view!r} has views")
     return found
@@ -287,6 +289,20 @@ def _read(place: Path, name: str, digest: str | None = None) -> bytes:
     if digest is not None and hashlib.sha256(content).hexdigest() != digest:
         raise _damaged(path)
     return content
+
+
+def _mapped(place: Path, digest: str) -> dict[str, np.ndarray]:
+    """The arrays of the model's file."""
+    path, found = place / PARAMETERS, hashlib.sha256()
+    try:
+        with open(path, "rb") as file:
+            while piece := file.read(AT_ONCE):
+                found.update(piece)
+        if found.hexdigest() == digest:
+            return arrays_of(path)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path, remedy=_REMEDY) from None
+    raise _damaged(path)
 
 
 # Windows knows text files, which it would change, and no pipes in folders.

@@ -49,7 +49,7 @@ def grow(first, last, lines, work, least, marks):
     """
     forward, reverse = work.forward, work.reverse
     longest, area = largest(first, last, lines)
-    candidates, values = np.empty(area + 1, np.int64), np.empty(area, np.float32)
+    candidates, values = np.empty(area, np.int64), np.empty(area, np.float32)
     rows, columns = np.empty(longest, np.bool_), np.empty(longest, np.bool_)
     for piece in range(first, last):
         line = lines[piece]
