@@ -48,7 +48,7 @@ words = st.text(st.sampled_from("ab京都กิé"), min_size=1, max_size=4)
 @given(st.lists(st.tuples(st.lists(words, max_size=4), st.lists(words, max_size=4)), max_size=5))
 def test_every_token_of_a_view_knows_its_word(pairs):
     bitext = Bitext.from_pairs(pairs)
-    seen = Seen.of(bitext, (characters, stem), str)
+    seen = Seen.of(bitext, (characters, stem), Normaliser())
     assert len(seen.bitext) == len(bitext)
     for n, (source, target) in enumerate(pairs):
         cut = [(piece, place) for place, word in enumerate(source) for piece in characters(word)]
@@ -61,7 +61,7 @@ def test_every_token_of_a_view_knows_its_word(pairs):
 
 def test_a_part_of_a_text_is_seen_as_the_whole_is():
     bitext = Bitext.from_pairs(PAIRS)
-    whole, part = (Seen.of(text, (characters, stem), str) for text in (bitext, bitext.part(2, 5)))
+    whole, part = (Seen.of(text, (characters, stem), Normaliser()) for text in (bitext, bitext.part(2, 5)))
     for n in range(3):
         assert part.bitext.tokens(n) == whole.bitext.tokens(n + 2)
 
@@ -102,7 +102,7 @@ def test_characters_come_back_to_their_words(aligner):
     small = (forward + reverse) / 2 <= LEAST
     forward[small], reverse[small] = 0, 0
     text = Bitext.from_pairs([(source, target)])
-    seen = Seen.of(text, cuts, str)
+    seen = Seen.of(text, cuts, Normaliser())
     pool = Pool(1)
     shard = shard_of(seen.bitext, pool)
     found = cells_of(other._transferred(seen.bitext, shard), seen, shard, pool)
@@ -240,7 +240,7 @@ def test_a_view_may_have_a_recipe_of_its_own():
     best = Aligner("best", threads=1, view_recipe="joint").fit(bitext)
     other, cuts = best._views["characters"]
     assert other.recipe.name == "joint"
-    expected = Aligner("default", threads=1).fit(Seen.of(bitext, cuts, str).bitext)
+    expected = Aligner("default", threads=1).fit(Seen.of(bitext, cuts, Normaliser()).bitext)
     text = ["京", "都", "の", "寺"], ["temples", "of", "Kyoto"]
     assert (other.posteriors(*text) == expected.posteriors(*text)).all()
     with pytest.raises(InputError, match="nonesuch"):
@@ -254,7 +254,9 @@ def test_a_view_of_a_larger_text_learns_from_a_part_that_is_drawn_evenly():
     ((_, _, whole),) = view_lessons(bitext, recipe.with_options({"view_cells": cells}))
     assert len(whole.bitext) == len(bitext)
     ((_, cuts, half),) = view_lessons(bitext, recipe.with_options({"view_cells": cells // 2}))
-    wanted = Seen.of(picked(bitext, np.arange(len(bitext) // 2) * len(bitext) // (len(bitext) // 2)), cuts, str).bitext
+    wanted = Seen.of(
+        picked(bitext, np.arange(len(bitext) // 2) * len(bitext) // (len(bitext) // 2)), cuts, Normaliser()
+    ).bitext
     assert half.bitext.source.ids.tolist() == wanted.source.ids.tolist()
     assert half.bitext.target.ids.tolist() == wanted.target.ids.tolist()
 

@@ -28,6 +28,8 @@ def _hint(side: Side) -> str | None:
     example = ""
     for word, count in zip(side.vocabulary.first(LOOK_AT), side.vocabulary.counts[:LOOK_AT].tolist(), strict=True):
         seen += count
+        if word.isascii() and word.isalnum():  # as most are
+            continue
         if ATTACHED.fullmatch(word[-3:]) and len(word) > 3:
             attached += count
             example = example or word

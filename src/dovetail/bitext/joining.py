@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,22 +12,29 @@ from dovetail.bitext.corpus import Bitext, Side, Text
 from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.store import FROM_A_FILE, Store, map_of, release
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.pool import Pool
 
 
-def picked(bitext: Bitext, numbers: np.ndarray) -> Bitext:
+def picked(bitext: Bitext, numbers: np.ndarray, pool: Pool | None = None) -> Bitext:
     """These pairs alone, with vocabularies of their own; the text comes along where it was kept."""
-    source, target = (_picked(side, numbers) for side in (bitext.source, bitext.target))
+    source, target = _both(_picked, (bitext.source, bitext.target), pool, numbers)
     return Bitext(source, target, bitext.options)
 
 
-def joined(parts: Sequence[Bitext]) -> Bitext:
+def joined(parts: Sequence[Bitext], pool: Pool | None = None) -> Bitext:
     """Bitexts, read with the same options, one after the other: what reading them at once would have given."""
-    source = _joined([part.source for part in parts])
-    target = _joined([part.target for part in parts])
+    source, target = _both(_joined, ([part.source for part in parts], [part.target for part in parts]), pool)
     bitext = Bitext(source, target, parts[0].options, parts[0].first)
     if any(part.rest is not None for part in parts):
         bitext.rest = [rest for part in parts for rest in part.rest or [""] * len(part)]
     return bitext
+
+
+def _both(function: Callable[..., Side], sides: tuple[Any, Any], pool: Pool | None, *shared: Any) -> list[Side]:
+    """function(side, *shared) for both sides, at the same time if there are threads."""
+    if pool is None:
+        return [function(side, *shared) for side in sides]
+    return pool.map(function, [(side,) for side in sides], *shared)
 
 
 def joined_in(store: Store, parts: Iterable[Bitext]) -> Bitext:

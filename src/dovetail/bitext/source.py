@@ -126,9 +126,10 @@ class TextSource:
             holding = _All(self.options, keep_text, aside)
         else:
             return Held.of(self.read(keep_text))
-        for part in (pool or Pool(1)).stream(holding.cut, holding.chosen(self._blocks())):
+        pool = pool or Pool(1)
+        for part in pool.stream(holding.cut, holding.chosen(self._blocks())):
             holding.add(*part)
-        return holding.held()
+        return holding.held(pool)
 
     def _blocks(self) -> Iterator[_Lines | _Pairs]:
         reading = {name: value for name, value in self.reading.items() if name not in ("lower", "form", "tokenizer")}
@@ -196,9 +197,9 @@ class _Holding:
             self._step *= 2
             self._cells = int(pair_cells(self._parts[0]).sum())
 
-    def held(self) -> Held:
+    def held(self, pool: Pool) -> Held:
         """What is left at the end of the text."""
-        return Held(joined(self._parts), self._step, self._pairs, self._cells * self._step)
+        return Held(joined(self._parts, pool), self._step, self._pairs, self._cells * self._step)
 
 
 class _All(_Holding):
@@ -217,8 +218,8 @@ class _All(_Holding):
         while self._joining is not None and self._parts:
             self._joining.add(self._parts.pop(0))
 
-    def held(self) -> Held:
-        bitext = joined(self._parts) if self._joining is None else self._joining.joined()
+    def held(self, pool: Pool) -> Held:
+        bitext = joined(self._parts, pool) if self._joining is None else self._joining.joined()
         return Held(bitext, 1, self._pairs, self._cells)
 
 

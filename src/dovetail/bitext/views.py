@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dovetail.bitext.corpus import Bitext, Side, TextOptions
+from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
@@ -75,14 +76,14 @@ class Seen:
     words: tuple[np.ndarray, np.ndarray]  # int32 (tokens,)
 
     @classmethod
-    def of(cls, bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> Seen:
+    def of(cls, bitext: Bitext, cuts: Cuts, normalise: Normaliser) -> Seen:
         """A bitext, whose words are normalised first."""
         sides = [_seen(side, cut, normalise) for side, cut in zip((bitext.source, bitext.target), cuts, strict=True)]
         (source, of_source), (target, of_target) = sides
         return cls(Bitext(source, target, TextOptions(), bitext.first), (of_source, of_target))
 
 
-def changed_words(bitext: Bitext, cuts: Cuts, normalise: Callable[[str], str]) -> float:
+def changed_words(bitext: Bitext, cuts: Cuts, normalise: Normaliser) -> float:
     """The share of words that a view has something else for, on the side where these are more."""
     changed, tokens = np.zeros(2), np.zeros(2)
     for part in bitext.runs():
@@ -129,14 +130,13 @@ class CutWords(NamedTuple):
         return cls(TokenNumbers.of(numbers), np.array(flat, np.int32), np.cumsum(sizes) - sizes, sizes, changed)
 
 
-def _cut(side: Side, cut: Cut, normalise: Callable[[str], str]) -> CutWords:
+def _cut(side: Side, cut: Cut, normalise: Normaliser) -> CutWords:
     """The words of one side, once for all parts of a text, which share its vocabulary."""
-    return side.vocabulary.derived(
-        ("cut", cut, normalise), lambda known: CutWords.of(known, lambda word: cut(normalise(word)))
-    )
+    whole = cut if normalise.identity else lambda word: cut(normalise(word))
+    return side.vocabulary.derived(("cut", cut, normalise), lambda known: CutWords.of(known, whole))
 
 
-def _seen(side: Side, cut: Cut, normalise: Callable[[str], str]) -> tuple[Side, np.ndarray]:
+def _seen(side: Side, cut: Cut, normalise: Normaliser) -> tuple[Side, np.ndarray]:
     """One side, and the word of each of its tokens."""
     words = _cut(side, cut, normalise)
     lengths = words.sizes[side.ids]  # of each token, in tokens of the view
@@ -156,7 +156,7 @@ def characters(word: str) -> list[str]:
     >>> characters("京都府"), characters("Kyoto")
     (['京', '都', '府'], ['Kyoto'])
     """
-    if not any(map(_without_spaces, word)):
+    if word.isascii() or not any(map(_without_spaces, word)):
         return [word]
     found: list[str] = []
     for letter in word:

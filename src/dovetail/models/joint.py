@@ -22,15 +22,17 @@ from dovetail.models.fertility.entries import FertilityMeans
 from dovetail.models.hmm import HMMStage
 from dovetail.models.ibm1 import IBM1Stage
 from dovetail.models.joint_statistics import (
+    BlockSums,
     JointStatistics,
     LinkCounts,
     LinksApart,
     SideSums,
     WordSums,
     live_slots,
+    no_ends,
     own_words,
 )
-from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bins_for
+from dovetail.models.jumps.word import BINS, WordJumps, bins_for
 from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.live import Live
@@ -149,14 +151,16 @@ class JointHMM(Model):
             pool.map(Live.renumbered, [(live,) for live in memory.cells], number)
         narrowing = not self.united if shard.place is not None else self.phase.narrowing and self.narrow is None
         links = LinkCounts.zeros(self.lexicon.slots, narrowing)
-        statistics = JointStatistics(links)
+        statistics, K = JointStatistics(links), self._fertilities if self.phase.moving and shard.blocks else 1
+        text = statistics.begun(K) if shard.place is None else None  # whose first blocks the shard's are, in this order
         work = shard.workspace()
         cells: list[Any] = memory.cells if memory is not None else [None] * len(shard.blocks)
         for k, block in enumerate(shard):  # one block's new cells take the place of its old ones
-            cells[k], sums = self._expect_block(block, cells[k], block.view(work), links, pool)
-            statistics.blocks.append(sums)
-            if shard.place is None:  # then these are the first of the text
-                statistics.added()
+            cells[k], sums = self._expect_block(block, cells[k], block.view(work), links, text, pool)
+            if text is None:
+                statistics.blocks.append(sums)
+            else:
+                text.add(sums._replace(sides=()))  # which the threads have added that counted them
             worked(block.last - block.first)
         if shard.place is not None and links.used is not None:
             statistics.lexicon = _narrowed(shard.place, self.lexicon.slots, links, links.used, cells, pool)
@@ -182,9 +186,13 @@ class JointHMM(Model):
         live: Live | None,
         work: Workspace,
         links: LinkCounts,
+        text: WordSums | None,
         pool: Pool,
-    ) -> tuple[Live, WordSums]:
-        """The block's live cells as they are now, and what it counts besides links, which are added to `links`."""
+    ) -> tuple[Live, BlockSums]:
+        """The block's live cells as they are now, and what it counts besides links, which are added to `links`.
+
+        Sums over words are added to those of the text before, if there is one.
+        """
         moving = self.phase.moving
         if live is None or self.phase.anew:
             self.lexicon.gather(block, work, pool)
@@ -198,15 +206,15 @@ class JointHMM(Model):
         else:
             values = self.lexicon.gather_live(live, block, pool)
         counts = _token_moves(block) if moving else None
-        ends = np.zeros((2, 2, 2, POSITIONS))
+        ends = no_ends()
         scores = self.infer(live, values, block, work, pool, counts, ends)
         live, (values,) = live.narrowed(values, block, self.share, pool)
         beliefs = self.settle(live, values, block, work, pool)
-        counted = links.add(live, block, work, pool, () if counts is None else self._counting(block, counts, beliefs))
-        sums = WordSums.zeros((0, 0), 1) if counts is None else WordSums.of(*counted)
+        beside = () if counts is None else self._counting(block, counts, beliefs, text)
+        sums = BlockSums(tuple(links.add(live, block, work, pool, beside)), ends, scores.sum(axis=0))
         if not self.leave_one_out:
             live.cells.count[:] = 0.0
-        return live, replace(sums, ends=ends, log_likelihood=scores.sum(axis=0))
+        return live, sums
 
     def posteriors(self, block: Block, work: Workspace, pool: Pool) -> np.ndarray:
         """As every model's: a first pass finds the messages of fertility, a second one heeds them.
@@ -239,7 +247,7 @@ class JointHMM(Model):
         tokens = moves or _token_moves(None)
 
         def task(first: int, last: int) -> np.ndarray:
-            counts = Counts(*tokens, np.zeros((2, 2, 2, POSITIONS)))
+            counts = Counts(*tokens, no_ends())
             chain_kernels.expect(
                 first, last, block.pieces, live.cells, nulls, values, work, scores, jumps, counts, moves is not None
             )
@@ -274,12 +282,19 @@ class JointHMM(Model):
         pool.map(settle_kernels.settle, block.tasks, block.pieces, *how, live.cells, values, work, beliefs)
         return beliefs
 
+    @property
+    def _fertilities(self) -> int:
+        """How many numbers of links are told apart, none included."""
+        return self.fertility[0].table.shape[1] if self.fertility else 1
+
     def _counting(
-        self, block: Block, moves: tuple[TokenMoves, TokenMoves], beliefs: Beliefs
+        self, block: Block, moves: tuple[TokenMoves, TokenMoves], beliefs: Beliefs, text: WordSums | None
     ) -> list[tuple[Callable[[int], SideSums], int]]:
-        """What counts jumps and fertilities of a block's words: of source and of target words, each in order."""
-        bins, tokens = bins_for(block.longest), (beliefs.rows, beliefs.columns)
-        K = self.fertility[0].table.shape[1] if self.fertility else 1
+        """What counts jumps and fertilities of a block's words: of source and of target words, each in order.
+
+        They are added to the text's, if there are any: no two tasks have the same side.
+        """
+        bins, tokens, K = bins_for(block.longest), (beliefs.rows, beliefs.columns), self._fertilities
 
         def count(number: int) -> SideSums:
             side = (SOURCE_SIDE, TARGET_SIDE)[number]
@@ -288,7 +303,10 @@ class JointHMM(Model):
             kernels.bin_counts(own.lines, side, own.ids, moves[number], bins, jumps)
             if self.fertility is not None:
                 kernels.add_beliefs(own.lines, side, own.ids, tokens[number], fertility)
-            return SideSums(own.words, jumps, fertility)
+            sums = SideSums(own.words, jumps, fertility)
+            if text is not None:
+                sums.add_to(text, number)
+            return sums
 
         return [(count, 0), (count, 1)]
 
@@ -324,11 +342,11 @@ class JointHMM(Model):
         lexicon = lexicon.with_counts(links.whole(lexicon.slots), (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, united=True)
 
-    def widened(self) -> JointHMM:
+    def widened(self, pool: Pool) -> JointHMM:
         """With all slots again."""
         if self.narrow is None:
             return self
-        return replace(self, lexicon=self.lexicon.widened(self.narrow.whole, self.narrow.used), narrow=None)
+        return replace(self, lexicon=self.lexicon.widened(self.narrow.whole, self.narrow.used, pool), narrow=None)
 
     def mark_best_paths(self, block: Block, work: Workspace, marks: np.ndarray, pool: Pool) -> None:
         jumps, nulls = self.weights(block.longest), self.lexicon.nulls

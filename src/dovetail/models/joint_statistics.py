@@ -94,6 +94,29 @@ def _counts(number: int) -> str:
     return f"counts-{number:05d}"
 
 
+@dataclass
+class WordSums:
+    """Of a text: jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences."""
+
+    jumps: tuple[np.ndarray, np.ndarray]
+    ends: np.ndarray  # float64 (directions, start and end, counts and exposure, positions)
+    fertility: tuple[np.ndarray, np.ndarray]
+    log_likelihood: np.ndarray
+
+    @classmethod
+    def zeros(cls, sizes: tuple[int, int], fertilities: int) -> WordSums:
+        jumps = np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))
+        fertility = np.zeros((sizes[0], fertilities)), np.zeros((sizes[1], fertilities))
+        return cls(jumps, no_ends(), fertility, np.zeros(2))
+
+    def add(self, block: BlockSums) -> None:
+        """Add a block's."""
+        self.ends += block.ends
+        self.log_likelihood += block.log_likelihood
+        for side, own in enumerate(block.sides):
+            own.add_to(self, side)
+
+
 class SideSums(NamedTuple):
     """Of a block's source words, or of its target words."""
 
@@ -101,39 +124,23 @@ class SideSums(NamedTuple):
     jumps: np.ndarray  # float64 (words, 2, bins)
     fertility: np.ndarray  # float64 (words, K + 1)
 
+    def add_to(self, sums: WordSums, side: int) -> None:
+        """Add these to a text's of that side."""
+        kernels.add_rows(self.words, self.jumps.reshape(len(self.words), -1), sums.jumps[side].reshape(-1, 2 * BINS))
+        kernels.add_rows(self.words, self.fertility, sums.fertility[side])
 
-@dataclass
-class WordSums:
-    """Jumps (words, 2, bins) and fertilities (words, K + 1) of source and of target words, ends of sentences.
 
-    Of a block, these are the words that `words` names, by source and by target; of a text, all.
-    """
+class BlockSums(NamedTuple):
+    """The same of a block; `sides`: source words and target words, or none where only links are counted."""
 
-    jumps: tuple[np.ndarray, np.ndarray]
-    ends: np.ndarray  # float64 (directions, start and end, counts and exposure, positions)
-    fertility: tuple[np.ndarray, np.ndarray]
+    sides: tuple[SideSums, ...]
+    ends: np.ndarray
     log_likelihood: np.ndarray
-    words: tuple[np.ndarray, np.ndarray] | None = None
 
-    @classmethod
-    def zeros(cls, sizes: tuple[int, int], fertilities: int) -> WordSums:
-        jumps = np.zeros((sizes[0], 2, BINS)), np.zeros((sizes[1], 2, BINS))
-        fertility = np.zeros((sizes[0], fertilities)), np.zeros((sizes[1], fertilities))
-        return cls(jumps, np.zeros((2, 2, 2, POSITIONS)), fertility, np.zeros(2))
 
-    @classmethod
-    def of(cls, source: SideSums, target: SideSums) -> WordSums:
-        """Those of a block, whose ends nobody has counted yet."""
-        jumps, fertility = (source.jumps, target.jumps), (source.fertility, target.fertility)
-        return cls(jumps, np.zeros((2, 2, 2, POSITIONS)), fertility, np.zeros(2), (source.words, target.words))
-
-    def add(self, block: WordSums) -> None:
-        """Add a block's sums to these of a text."""
-        self.ends += block.ends
-        self.log_likelihood += block.log_likelihood
-        for side, words in enumerate(block.words or ()):
-            kernels.add_rows(words, block.jumps[side].reshape(len(words), -1), self.jumps[side].reshape(-1, 2 * BINS))
-            kernels.add_rows(words, block.fertility[side], self.fertility[side])
+def no_ends() -> np.ndarray:
+    """No ends of sentences yet: directions, start and end, counts and exposure, positions."""
+    return np.zeros((2, 2, 2, POSITIONS))
 
 
 @dataclass
@@ -144,7 +151,7 @@ class JointStatistics:
     """
 
     lexicon: LinkCounts | LinksApart
-    blocks: list[WordSums] = field(default_factory=list)
+    blocks: list[BlockSums] = field(default_factory=list)
     sums: WordSums | None = None  # of the blocks before those
 
     def __add__(self, other: JointStatistics) -> JointStatistics:
@@ -153,11 +160,16 @@ class JointStatistics:
 
     def added(self) -> WordSums:
         """All blocks, added up."""
-        if self.sums is None:
-            links, fertilities = self.lexicon, max((block.fertility[0].shape[1] for block in self.blocks), default=1)
-            self.sums = WordSums.zeros((len(links.null_reverse), len(links.null_forward)), fertilities)
+        fertilities = (own.fertility.shape[1] for block in self.blocks for own in block.sides)
+        sums = self.sums or self.begun(max(fertilities, default=1))
         while self.blocks:
-            self.sums.add(self.blocks.pop(0))
+            sums.add(self.blocks.pop(0))
+        return sums
+
+    def begun(self, fertilities: int) -> WordSums:
+        """Where blocks are added up, nothing yet."""
+        links = self.lexicon
+        self.sums = WordSums.zeros((len(links.null_reverse), len(links.null_forward)), fertilities)
         return self.sums
 
     @property

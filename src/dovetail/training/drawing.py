@@ -98,4 +98,4 @@ def lesson(
     pairs = len(held.bitext)
     chosen = max(1, min(pairs, round(pairs * size * held.step / held.cells)))
     numbers = np.arange(chosen) * pairs // chosen
-    return Lesson(text, picked(held.bitext, numbers), held.pairs, held.cells, True)
+    return Lesson(text, picked(held.bitext, numbers, pool), held.pairs, held.cells, True)

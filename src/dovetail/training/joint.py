@@ -126,10 +126,10 @@ def _iterate(
 
     def schedule(model: Any, iteration: int) -> JointHMM:
         phase = Phase(anew=iteration == anew, moving=moving, narrowing=iteration + 1 < iterations)
-        return replace(model.widened() if phase.anew else model, phase=phase)
+        return replace(model.widened(task.engine.pool) if phase.anew else model, phase=phase)
 
     model, _ = em.fit(model, task.corpus, task.engine, iterations, task.monitor, memory, schedule)
-    return replace(model.widened(), phase=Phase(), united=False)
+    return replace(model.widened(task.engine.pool), phase=Phase(), united=False)
 
 
 @dataclass

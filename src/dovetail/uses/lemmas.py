@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TypeVar
 
 from dovetail.bitext.corpus import Bitext, TextOptions
+from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import read_pairs
 from dovetail.bitext.text import display_name
 from dovetail.bitext.views import Seen, views
@@ -53,7 +54,7 @@ class Viewed(Reworded):
     def _beside(self, texts: Iterator[tuple[T, Bitext]]) -> Iterator[tuple[T, Bitext]]:
         cuts = views[self.view](self.languages)
         for thing, bitext in texts:
-            yield thing, Seen.of(bitext, cuts, str).bitext
+            yield thing, Seen.of(bitext, cuts, Normaliser()).bitext
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_a
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
 from dovetail.models.lexicon.spelling import SpellingPrior, add_by_word, compare_spellings, spelled, sums_by_word
 from dovetail.models.lexicon.stems import StemLevel
+from dovetail.models.lexicon.table import slot_parts
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.models.live import Live
 from dovetail.options import Options, option
@@ -259,10 +260,17 @@ class CountedLexicon(Lexicon):
         rows = np.searchsorted(places, self.slots.row_start)
         return self.taken(Slots(rows, self.slots.target[places], self.slots.n_targets), places)
 
-    def widened(self, whole: CountedLexicon, used: np.ndarray) -> CountedLexicon:
+    def widened(self, whole: CountedLexicon, used: np.ndarray, pool: Pool) -> CountedLexicon:
         """Undo `restricted`: these counts, and nothing for the slots that were left out."""
-        counts = np.zeros(len(whole.slots))
-        counts[np.flatnonzero(used)] = self.counts
+        counts, parts = np.empty(len(whole.slots)), slot_parts(len(whole.slots))
+        before = np.cumsum([0, *(np.count_nonzero(used[first:last]) for first, last in parts)])
+
+        def part(number: int) -> None:
+            own = slice(*parts[number])
+            counts[own] = 0.0
+            counts[own][used[own]] = self.counts[before[number] : before[number + 1]]
+
+        pool.map(part, [(number,) for number in range(len(parts))])
         # whose stem levels share their counts with this one's
         return replace(whole, counts=counts, totals=self.totals, nulls=self.nulls)
 
