@@ -272,11 +272,17 @@ def _laid_out(part: Bitext, shard_cells: int) -> float:
 
 def _adding(part: Bitext, shard_cells: int) -> float:
     """Adding what one shard of ordinary size counts by word, block after block."""
-    from dovetail.models.joint_statistics import WordSums
+    from dovetail.models.joint_statistics import BlockSums, SideSums, WordSums, no_ends
 
     sizes, blocks = (len(part.source.vocabulary), len(part.target.vocabulary)), SHARD_CELLS >> 22
-    total, one = WordSums.zeros(sizes, 5), WordSums.zeros((sizes[0] // 4, sizes[1] // 4), 5)
-    one.words = np.arange(0, sizes[0] // 4 * 4, 4), np.arange(0, sizes[1] // 4 * 4, 4)
+    total = WordSums.zeros(sizes, 5)
+    sides = (
+        SideSums(
+            np.arange(0, len(jumps) // 4 * 4, 4), jumps[: len(jumps) // 4].copy(), counts[: len(jumps) // 4].copy()
+        )
+        for jumps, counts in zip(total.jumps, total.fertility, strict=True)
+    )
+    one = BlockSums(tuple(sides), no_ends(), np.zeros(2))
     began = time.process_time()
     for _ in range(blocks):
         total.add(one)

@@ -1,6 +1,7 @@
 """What `dovetail align` needs of memory and disk: the peak of its whole process tree, at several sizes of one text.
 
-    python -m benchmarks.memory SOURCE TARGET --recipe default --recipe fast --pairs 100000 --pairs 1128274 [--json FILE]
+    python -m benchmarks.memory SOURCE TARGET --recipe default --recipe fast --pairs 100000 --pairs 1128274 [--json FILE] \\
+        [-- OPTIONS OF DOVETAIL ALIGN]
 
 Memory is the sum of the PSS of all processes (`smaps_rollup`), mapped pages included, looked at ten times a second.  Disk is
 the largest size of the work folder.  `--gold FILE` says what the last pairs should look like: their AER is in the table.
@@ -19,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 EVERY = 0.1  # seconds between two looks
@@ -114,8 +115,8 @@ def main() -> None:
     parser.add_argument("--pairs", action="append", type=int, help="the first so many; all without")
     parser.add_argument("--gold", type=Path, help="gold links of the last pairs of the whole text")
     parser.add_argument("--json", type=Path, help="append the rows to this file")
-    parser.add_argument("rest", nargs="*", help="after --: options of `dovetail align`")
-    chosen = parser.parse_args()
+    ours = list(takewhile(lambda word: word != "--", sys.argv[1:]))
+    rest, chosen = sys.argv[len(ours) + 2 :], parser.parse_args(ours)
     print("| recipe | pairs | peak memory, MB | estimate, MB | disk, MB | wall s | CPU s | AER |")
     print("|---|---|---|---|---|---|---|---|")
     for pairs in chosen.pairs or [None]:
@@ -130,7 +131,7 @@ def main() -> None:
                 work.mkdir(exist_ok=True)
                 links = folder / "links"
                 command = [sys.executable, "-m", "dovetail", "align", *map(str, files), "-o", str(links)]
-                need = need_of([*command, "--recipe", recipe, "--quiet", *chosen.rest], work)
+                need = need_of([*command, "--recipe", recipe, "--quiet", *rest], work)
                 estimate = estimated(recipe, files)
                 scored = aer_of(links, chosen.gold) if chosen.gold and pairs is None else None
                 row = {"recipe": recipe, "pairs": count, **asdict(need), "estimate": estimate, "aer": scored}

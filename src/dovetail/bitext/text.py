@@ -345,5 +345,11 @@ def _standard_output() -> Iterator[TextIO]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    with open(descriptor, "w", encoding="utf-8", newline="\n", closefd=False) as handle:
+    handle = open(descriptor, "w", encoding="utf-8", newline="\n", closefd=False)  # noqa: SIM115 (closed below)
+    try:
         yield handle
+    except BaseException:
+        with suppress(BrokenPipeError):  # once more, of what is left to write
+            handle.close()
+        raise
+    handle.close()
