@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from dovetail.decoding.fertility import Budget
+from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.records import Incumbent, Node, Problem
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score
 from dovetail.kernels.laboratory.subgradient import Descent, subgradient
@@ -37,10 +38,11 @@ def descend(
     iterations = budget.iterations or _ITERATIONS
     whole.price[0] = np.where(problem.emission > -math.inf, 0.5 * problem.emission, 0.0)
     known = Incumbent(path, -math.inf, budget.tolerance)
-    descent, used = Descent(math.inf, math.inf, 0), 0
+    lists, descent, used = lists_of(whole, False), Descent(math.inf, math.inf, 0), 0
     piece = iterations if budget.deadline == math.inf else 1
     while used < iterations and not (used > 0 and time.perf_counter() >= budget.deadline):
-        descent, score, n = subgradient(problem, whole, known, descent, min(piece, iterations - used), free, last_path)
+        steps = min(piece, iterations - used)
+        descent, score, n = subgradient(problem, whole, lists, known, descent, steps, free, last_path)
         known = known._replace(score=score)
         used += n
         if not descent.bound > aim_above(score, budget.tolerance):

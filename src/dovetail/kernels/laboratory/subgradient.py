@@ -8,7 +8,6 @@ import numpy as np
 
 from dovetail.kernels import kernel
 from dovetail.kernels.exact_fertility.chain import best_path, chain_scores, forward
-from dovetail.kernels.exact_fertility.lists import lists_of
 from dovetail.kernels.exact_fertility.records import Trellis
 from dovetail.kernels.exact_fertility.rows import sort_cells
 from dovetail.kernels.exact_fertility.score import aim_above, alignment_score, copy_path
@@ -25,8 +24,11 @@ class Descent(NamedTuple):
 
 
 @kernel
-def subgradient(problem, node, known, descent, iterations, free, last_path):
-    """At most `iterations` of Figure 1, from the node's prices, in place.
+def subgradient(problem, node, lists, known, descent, iterations, free, last_path):
+    """At most `iterations` of Figure 1, from the node's prices, in place.  `lists` are its live cells.
+
+    Rows keep their cells sorted in the lists from one call to the next: of cells with the same price, as those of a word
+    that stands there twice, the order of the last step decides.
 
     With `free` rows take as many cells as they like (Figure 2), else J in all (the refinement below it).
 
@@ -39,7 +41,6 @@ def subgradient(problem, node, known, descent, iterations, free, last_path):
     """
     emission, price = problem.emission, node.price
     J, R = emission.shape
-    lists = lists_of(node, False)
     trellis = Trellis(np.empty((J, R)), np.empty((J + 1, R)), np.empty((J + 1, R)))
     chain = chain_scores(problem, price)
     counts = np.empty(R, np.int32)
