@@ -181,3 +181,9 @@ def test_a_value_that_a_constraint_does_not_have_is_named_with_those_it_has(tmp_
     (tmp_path / "rules.json").write_text('[{"name": "fertility", "defaults": 2}]')
     with pytest.raises(InputError, match=r"no value 'defaults'. It takes source, target, default"):
         read_constraints(tmp_path / "rules.json")
+
+
+def test_values_that_a_constraint_lacks_are_named(tmp_path):
+    (tmp_path / "rules.json").write_text('[{"name": "tags", "source_tags": {}}]')
+    with pytest.raises(InputError, match=r"constraint 1, tags: .* lacks target_tags and pairs. It takes source_tags"):
+        read_constraints(tmp_path / "rules.json")

@@ -61,6 +61,9 @@ def make_constraint(name: str, values: Mapping[str, Any]) -> Any:
         if key not in known:
             told = ", ".join(known) or "nothing"
             raise InputError(f"the constraint {name} has no value {key!r}", remedy=f"It takes {told}.")
+    lacking = [key for key, value in known.items() if value.default is value.empty and key not in values]
+    if lacking:
+        raise InputError(f"the constraint {name} lacks {' and '.join(lacking)}", remedy=f"It takes {', '.join(known)}.")
     try:
         return kind(**values)
     except InputError:
