@@ -33,9 +33,11 @@ def fertility_joint(alignment, I, fertility, null_mean):
     return p
 
 
-def ibm1_joint(alignment, emission, null_emission, fertility, null_mean, deficient=True, empty_words=False):
-    """Equation 1 with one NULL, or I + 1 that are not told apart; or, without the deficiency, product of counts! / J! in
-    place of 1 / (I + 1)^J."""
+def ibm1_joint(
+    alignment, emission, null_emission, fertility, null_mean, deficient=True, empty_words=False, apart=False
+):
+    """Equation 1 with one NULL, or with I + 1, each `apart` or all alignments added up that differ in them alone; or,
+    without the deficiency, product of counts! / J! in place of 1 / (I + 1)^J."""
     I = emission.shape[0]
     p = fertility_joint(alignment, I, fertility, null_mean)
     for j, i in enumerate(alignment):
@@ -43,7 +45,7 @@ def ibm1_joint(alignment, emission, null_emission, fertility, null_mean, deficie
     if deficient:
         positions = 2 * I + 1 if empty_words else I + 1
         nulls = counts_of(alignment, I)[1]
-        return p * ((I + 1) ** nulls if empty_words else 1) / positions ** len(alignment)
+        return p * ((I + 1) ** nulls if empty_words and not apart else 1) / positions ** len(alignment)
     counts, nulls = counts_of(alignment, I)
     for count in (*counts, nulls):
         p *= math.factorial(count)

@@ -69,8 +69,8 @@ def probability(fertility, word):
     return lambda count: slow.binned(count, fertility.bins()[word])
 
 
-def joints(model, source, target):
-    """The joint of an alignment in the forward and in the reverse direction, as naive functions."""
+def joints(model, source, target, apart=False):
+    """The joint of an alignment in the forward and in the reverse direction, as naive functions; `apart` of empty words."""
     forward, reverse = entries(model.lexicon, source, target)
     nulls = model.lexicon.nulls.forward[list(target)], model.lexicon.nulls.reverse[list(source)]
     result = []
@@ -89,7 +89,7 @@ def joints(model, source, target):
         else:
             result.append(
                 lambda a, e=emission, n=nulls[direction], c=common: slow.ibm1_joint(
-                    a, e, n, *c, model.deficient, model.empty_words
+                    a, e, n, *c, model.deficient, model.empty_words, apart
                 )
             )
     return result
@@ -340,7 +340,7 @@ def test_scores_and_potentials_equal_the_joint(name, source, target, kind, seed,
         block, view, POOL, Sampling(samples=0, burn_in=0), np.zeros(1, np.int64), tuple(given_alignments)
     )
     matrices = entries(model.lexicon, source, target)
-    for direction, joint in enumerate(joints(model, source, target)):
+    for direction, joint in enumerate(joints(model, source, target, apart=True)):
         alignment = given_alignments[direction]
         expected = math.log(joint(tuple(int(a) for a in alignment)))
         assert scores[0, direction] == pytest.approx(expected, rel=1e-4, abs=1e-4)
@@ -384,7 +384,8 @@ def test_marginals_of_samples_match_the_enumerated_posterior(name, kind, soft):
         links, nulls, _ = naive.posteriors(reverse, J, I)
         assert view.reverse[piece].reshape(I, J) == pytest.approx(links.T, abs=0.015)
         assert view.null_reverse[line[0] : line[0] + I] == pytest.approx(nulls, abs=0.015)
-        # So many samples of so small a pair have seen the best alignment.
+        # So many samples of so small a pair have seen the best alignment, which takes a certain empty word each time.
+        forward, _ = joints(model, source, target, apart=True)
         found = tuple(int(a) for a in best[0][line[1] : line[1] + J])
         top = naive.best(forward, I, J)[1]
         assert forward(found) == pytest.approx(top, rel=1e-5)

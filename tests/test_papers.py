@@ -161,6 +161,28 @@ def test_empty_words_share_what_each_of_them_would_get(source, target, seed):
         assert scores[0, d] == pytest.approx(np.log(rows.mean(axis=0)).sum(), rel=1e-5)
 
 
+def demo_text(pairs):
+    lines = [(DATA / f"demo.{language}").read_text(encoding="utf-8").splitlines()[:pairs] for language in ("en", "fr")]
+    return Bitext.from_pairs([(one.split(), other.split()) for one, other in zip(*lines, strict=True)])
+
+
+@pytest.mark.parametrize("fertility", ["poisson", "categorical", "features"])
+def test_ibm1f_begins_with_all_positions_alike_and_goes_on_using_its_empty_words(fertility):
+    text = demo_text(200)
+    before = Aligner("zhao2010-ibm1f", seed=1, threads=1, fertility=fertility, fertility_iterations=0).fit(text).model
+    sizes = len(text.target.vocabulary), len(text.source.vocabulary)
+    assert before.lexicon.table == pytest.approx(np.tile(1 / np.array(sizes), (len(before.lexicon.slots), 1)))
+    assert before.lexicon.nulls.forward == pytest.approx(np.full(sizes[0], 1 / sizes[0]))
+    forward = before.fertility[0]
+    words, generated = len(text.source.ids), len(text.target.ids)
+    assert forward.null == pytest.approx(generated / words / 2)
+    assert forward.means() == pytest.approx(np.full(sizes[1], generated / words / 2), rel=0.05)
+    after = Aligner("zhao2010-ibm1f", seed=1, threads=1, fertility=fertility).fit(text)
+    assert min(fertility.null for fertility in after.model.fertility) > 0.05
+    linked = sum(len({j for _, j in links.links}) for links in after.align(text))
+    assert linked < 0.95 * generated
+
+
 def test_jumps_by_counts_are_shares_of_all_jumps():
     counts = JumpCounts.zeros(3)
     counts.jump[0] = [0, 1, 2, 0, 5, 2, 0]

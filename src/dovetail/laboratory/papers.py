@@ -83,7 +83,7 @@ PAPERS = {
         "grow-diag-final",
         {
             **_SAMPLED,
-            "ibm1_iterations": 0,
+            "parameter_start": "even",
             "empty_words": True,
             "samples": 10,
             "restarts": 3,

@@ -12,15 +12,19 @@ import numpy as np
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.sharding import OneShard
 from dovetail.bitext.shards import Block, Shard, lay_out
+from dovetail.bitext.store import release
+from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.kernels.hmm.viterbi import FORWARD, REVERSE
 from dovetail.kernels.laboratory.empty_words import expect
-from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Workspace
+from dovetail.kernels.records import CELL, COLUMN, LENGTH_I, LENGTH_J, ROW, Nulls, Workspace
 from dovetail.models.checks import Array, Unsound, checked_arrays
 from dovetail.models.fertile import FertilityModel, Sampling
-from dovetail.models.fertility.factor import SAVED, Fertility, FertilityCounts, Spelling, null_mean
+from dovetail.models.fertility.factor import MOST, SAVED, Fertility, FertilityCounts, Spelling, null_mean
+from dovetail.models.fertility.features import spelling
 from dovetail.models.hmm import HMM
 from dovetail.models.ibm1 import IBM1, DenseStatistics
 from dovetail.models.jumps.distance import JumpCounts, JumpOptions
+from dovetail.models.lexicon.table import slot_parts
 from dovetail.models.model import Alignments, Around, Learner, Memory, Worked
 from dovetail.models.sampled_statistics import ShardAlignments
 from dovetail.options import Options, option
@@ -33,10 +37,15 @@ SMOOTHING = 1e-8  # added to every parameter (section 6)
 
 @dataclass(frozen=True)
 class BeginningOptions(Options):
-    """Where every chain begins, in every E-step."""
+    """Where parameters begin, and every chain in every E-step."""
 
     chain_start: str = option(
         "ibm1", choices=("ibm1", "hmm"), help="IBM Model 1's best alignments, or the HMM's by the parameters so far"
+    )
+    parameter_start: str = option(
+        "ibm1",
+        choices=("ibm1", "even"),
+        help="IBM Model 1's lexicon and links, or all translations and fertilities alike",
     )
 
 
@@ -204,17 +213,22 @@ def train_hmm(task: Task) -> HMM:
     resumes=True,
 )
 def train(task: Task) -> FertilityModel:
-    """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words."""
-    options, start = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions).chain_start
+    """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words.
+
+    With `parameter_start` "even" IBM Model 1 only tells chains where to begin.
+    """
+    options, begin = task.settings.of(sampling.SamplingOptions), task.settings.of(BeginningOptions)
     updates = task.settings.of(UpdateOptions).updates
     if updates > 1:
         task = replace(task, corpus=OneShard(in_parts(task.bitext, task.shard, updates, task.engine.pool)))
     ibm1 = task.ibm1(EmptyWordsIBM1)
     draws = Sampling(task.seed, options.samples, options.restarts, 0, soft=options.soft_counts)
     model, _, memory = sampling.counted(task, ibm1.lexicon, draws)
+    if begin.parameter_start == "even":
+        model = evened(model, task.vocabularies)
     if model.moving:
         model = replace(model, jumps=task.start.jumps or task.settings.of(JumpOptions).uniform())  # type: ignore[call-arg]
-    from_paths = start == "hmm" and model.moving
+    from_paths = begin.chain_start == "hmm" and model.moving
 
     def schedule(learner: Any, iteration: int) -> Learner:
         drawn = replace(draws, first_sweep=iteration * options.restarts * options.samples)
@@ -229,6 +243,33 @@ def train(task: Task) -> FertilityModel:
     else:
         learned = em.fit(learner, task.corpus, task.engine, iterations, task.monitor, memory, schedule)[0]
     return learned.model if from_paths else learned
+
+
+def evened(model: FertilityModel, vocabularies: tuple[Vocabulary, Vocabulary]) -> FertilityModel:
+    """With every word of the vocabulary as likely a translation of any other, and of NULL (section 6); fertilities likewise.
+
+    The paper does not say with which means these begin.  Here as if all of a sentence's 2 I + 1 positions were alike: half
+    of its J words go to the empty ones, lambda = lambda(NULL) = J / 2 I.
+    """
+    lexicon = model.lexicon
+    sizes = lexicon.slots.n_targets, lexicon.slots.n_sources
+    for first, last in slot_parts(len(lexicon.slots)):
+        lexicon.table[first:last] = 1.0 / np.array(sizes, np.float32)
+        release(lexicon.table[first:last])
+    nulls = Nulls(*(np.full(size, 1.0 / size, np.float32) for size in sizes))
+    tokens = [int(fertility.tokens.sum()) for fertility in model.fertility]
+    means = tokens[1] / max(tokens[0], 1) / 2, tokens[0] / max(tokens[1], 1) / 2
+    forward, reverse = map(_even, model.fertility, means, vocabularies)
+    return replace(model, lexicon=replace(lexicon, nulls=nulls), fertility=(forward, reverse))
+
+
+def _even(kind: Any, mean: float, words: Vocabulary) -> Any:
+    """The Poisson distribution of this mean, or what the kind makes of it, for all words."""
+    tokens, counts = kind.tokens, np.arange(MOST + 1)
+    shares = np.exp(-mean) * mean**counts / np.cumprod(np.maximum(counts, 1))
+    total = float(tokens.sum())
+    told = FertilityCounts(tokens, tokens * mean, np.outer(tokens, shares), total * mean, total)
+    return type(kind).initial(told, lambda: spelling(words, words))
 
 
 def in_parts(bitext: Bitext, shard: Shard, parts: int, pool: Pool) -> Shard:

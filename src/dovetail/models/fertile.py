@@ -356,8 +356,7 @@ class FertilityIBM1(FertilityModel):
 
     def log_moves(self, direction: int, I: int) -> tuple[np.ndarray, float]:
         uniform = -np.log((2.0 * I if self.empty_words else I) + 1.0) if self.deficient else 0.0
-        empty = np.log(I + 1.0) if self.empty_words else 0.0  # they are not told apart
-        return np.full((I + 1, I), uniform), float(uniform + empty)
+        return np.full((I + 1, I), uniform), float(uniform)
 
     @classmethod
     def from_arrays(

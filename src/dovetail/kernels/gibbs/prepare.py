@@ -94,7 +94,7 @@ def rates_of(layout: records.Layout, fertility: records.Fertility) -> records.Ra
     elif not (fertility.deficient or fertility.null_counts):
         null_tail *= counts
     tail = tails(size, width, fertility.falling, fertility.deficient)
-    return records.Rates(np.empty((2 * layout.room, width), np.float32), tail, null_tail)
+    return records.Rates(np.empty((2 * layout.room, width), np.float32), tail, null_tail, fertility.empty_words)
 
 
 def tally_of(layout: records.Layout, departures: int, credit: np.float32, likely: float) -> records.Tally:

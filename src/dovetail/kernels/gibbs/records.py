@@ -154,6 +154,7 @@ class Rates(NamedTuple):
     ratios: np.ndarray  # float32 (2 * room, C): of the pair's generating words
     tail: np.ndarray  # float32 (longest + 1,): by how much that changes beyond C
     null_tail: np.ndarray  # float32 (longest + 1,): NULL's, in units of null_odds
+    empty_words: bool  # whether these are odds of I + 1 empty words together
 
 
 class Tally(NamedTuple):

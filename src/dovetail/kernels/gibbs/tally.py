@@ -16,12 +16,14 @@ from dovetail.kernels.hmm.best import NULL
 def log_score(d, sampler):
     """The log of the joint of direction d's alignment over p(0 | word) of all words and NULL.
 
+    Of I + 1 empty words an alignment takes a certain one each time: only drawing goes by all of them together.
     Products are taken as long as they fit, and logarithms only then.  The pair's counts are made anew on the way.
     """
     (longest, room, area, _, beside, span), pair, candidates, jumps, rates, _ = sampler
     counts, p1 = pair.counts, jumps.p1
     I, exit_row = pair.state[I_ + d], pair.state[EXITS + d]
     into, scale = d * span + beside, p1 / jumps.first_sum[d]
+    null = p1 / np.float32(I + 1.0) if rates.empty_words else p1
     place = d * area
     nulls = 0
     score = 0.0
@@ -31,7 +33,7 @@ def log_score(d, sampler):
     for j in range(pair.state[J_ + d]):
         i = pair.alignment[U(d * room + j)]
         if i == NULL:
-            product *= (p1 * candidates.null_odds[U(d * room + j)]) * rates.null_tail[U(nulls)]
+            product *= (null * candidates.null_odds[U(d * room + j)]) * rates.null_tail[U(nulls)]
             nulls += 1
         else:
             # A word's first link gains this much, its second that much: the product is p(count) / p(0).
