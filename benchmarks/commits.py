@@ -28,9 +28,9 @@ def unpack(commit: str, folder: Path) -> Path:
 
 
 def working_tree() -> str:
-    """What to call the code as it is: the commit, and whether `src` was changed since."""
+    """What to call the code as it is: the commit, and whether `src` or what measures it was changed since."""
     name = _git("rev-parse", "--short", "HEAD").decode().strip()
-    return f"{name}, changed" if _git("status", "--porcelain", "--", "src") else name
+    return f"{name}, changed" if _git("status", "--porcelain", "--", "src", "benchmarks/*.py") else name
 
 
 def _git(*words: str) -> bytes:

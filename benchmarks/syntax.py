@@ -25,7 +25,7 @@ from dovetail import Aligner, Alignments, read_bitext
 from dovetail.errors import InputError
 from measure import CommandError, cpu_seconds, exit_when_terminated
 from papers.shown import Figure, Section, Table, drawn, rows_of
-from papers.store import Cell, Store
+from papers.store import EDGES, Cell, Store, made_at
 from projection import DATA, Trees, carry, read_trees, score, write_trees
 from texts import Text, find_set, read_pairs
 
@@ -131,7 +131,7 @@ def links_of(name: str, text: Text, folder: Path, seed: int, threads: int) -> tu
 def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
     """`syntax.md`, `syntax.csv`, and a plot per pair of languages and filter."""
     tables.mkdir(parents=True, exist_ok=True)
-    parts = ["# Syntax transfer", _about(store)]
+    parts = ["# Syntax transfer", _about()]
     rows: list[list[object]] = []
     for pair in pairs:
         of_pair = cells_of(store, pair, seed)
@@ -145,7 +145,8 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
                 title = f"{pair}, {size:,} pairs, {kind}"
                 file = f"syntax-{pair}-{size}-{kind.replace(' ', '-')}.svg"
                 (tables / file).write_text(drawn(figure(title, cells, kind)), "utf-8")
-                parts += [f"## {title}", f"![{title}]({file})", rows_of(table(title, cells, kind))]
+                made = table(title, cells, kind)
+                parts += [f"## {title}", f"![{title}]({file})", rows_of(made), made.made_at]
                 rows += (
                     [cell.job, pair, size, seed, kind, *each, cell.commit, cell.signature]
                     for cell in cells
@@ -154,9 +155,7 @@ def write(store: Store, pairs: Sequence[str], seed: int, tables: Path) -> None:
     (tables / "syntax.md").write_text("\n\n".join(parts) + "\n", "utf-8")
     with (tables / "syntax.csv").open("w", newline="", encoding="utf-8") as handle:
         out = csv.writer(handle)
-        out.writerow(
-            ["system", "pair", "pairs", "seed", "links", "kept", "edges", "right", "recall", "commit", "signature"]
-        )
+        out.writerow(["system", "pair", "pairs", "seed", "links", "kept", *EDGES, "commit", "signature"])
         out.writerows(rows)
 
 
@@ -181,7 +180,7 @@ def cells_of(store: Store, pair: str, seed: int) -> list[tuple[int, list[Cell]]]
 
 def figure(title: str, cells: Sequence[Cell], kind: str) -> Figure:
     lines = {cell.job: [each[1:3] for each in cell.numbers[kind]] for cell in cells}
-    return Figure(title, "edges carried per sentence", "right, per cent", lines, PRINTED)
+    return Figure(title, "edges carried per sentence", "right, per cent", lines, PRINTED, made_at=made_at(cells))
 
 
 def right_at(points: Sequence[Point], edges: float) -> float | None:
@@ -202,15 +201,15 @@ def table(title: str, cells: Sequence[Cell], kind: str) -> Table:
         shares = (right_at(curves[cell.job], number) for number in counts)
         best = max(2 * p * r / (p + r) if p + r else 0.0 for _, _, p, r in cell.numbers[kind])
         rows.append([f"`{cell.job}`", *shares, max(edges for edges, _ in curves[cell.job]), best])
-    return Table(title, ["system", *(f"right at {number}" for number in counts), "most edges", "best F"], rows)
+    head = ["system", *(f"right at {number}" for number in counts), "most edges", "best F"]
+    return Table(title, head, rows, made_at=made_at(cells))
 
 
-def _about(store: Store) -> str:
-    commits = ", ".join(sorted({cell.commit for cell in store.cells.values() if cell.paper == "syntax"}))
+def _about() -> str:
     return (
-        f"Made by `python -m benchmarks.syntax`; commits {commits}; seeds and signatures are in `syntax.csv`. English trees"
-        " of the parallel treebanks (PUD) are carried over links to German and to Czech; *right at n* is the share of right"
-        f" edges, in per cent, where n are carried per sentence. {PRINTED}"
+        "Made by `python -m benchmarks.syntax`, at the commits that stand under each table; seeds and signatures are in"
+        " `syntax.csv`. English trees of the parallel treebanks (PUD) are carried over links to German and to Czech; *right"
+        f" at n* is the share of right edges, in per cent, where n are carried per sentence. {PRINTED}"
     )
 
 

@@ -24,7 +24,7 @@ from dovetail.errors import InputError
 from dovetail.recipes import paper_recipes
 from papers import chang, claims, graca, mermer, quirk, zhao
 from papers.__main__ import PAPERS, main, missing
-from papers.shown import Figure, Section, Table, drawn, markdown, page
+from papers.shown import MOST_POINTS, Figure, Section, Table, drawn, markdown, page, points_of
 from papers.store import Cell, Store
 from papers.trial import open_trial
 
@@ -60,6 +60,7 @@ def test_a_finished_cell_is_not_computed_again_and_every_number_can_be_traced(da
     with (out / "cells.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert {row["number"] for row in rows} >= {"forward AER", "reverse dictionary"}
+    assert all(row["at"] == "" for row in rows)
     assert all(row["seed"] == "1" and row["commit"] and row["signature"] for row in rows)
 
     def never(trial, seed):
@@ -88,6 +89,92 @@ def test_a_bad_line_of_the_store_is_named(tmp_path):
     (tmp_path / "cells.jsonl").write_text('{"paper": 1}\n')
     with pytest.raises(InputError, match=r"cells\.jsonl, line 1"):
         Store.open(tmp_path / "cells.jsonl")
+
+
+def cell(job="j", numbers=None, seed=1, commit="abc", size=10):
+    return Cell("p", job, "s", size, seed, numbers or {}, "sig", commit, 0.1)
+
+
+@pytest.mark.parametrize("kept", [1, 10, -1])
+def test_a_line_that_a_killed_run_left_half_written_is_measured_again(tmp_path, kept):
+    store = Store(tmp_path / "cells.jsonl")
+    whole, torn = cell("whole"), cell("Graça", {"AER": 1.0})
+    store.add(whole)
+    with store.path.open("ab") as file:
+        file.write(torn.line[:kept])
+    resumed = Store.open(store.path)
+    assert list(resumed.cells) == [whole.key]
+    resumed.add(torn)
+    assert store.path.read_bytes() == whole.line + torn.line
+    assert list(Store.open(store.path).cells.values()) == [whole, torn]
+
+
+def test_the_last_of_two_cells_counts_and_a_tidy_file_has_no_other(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for one in (cell(commit="old"), cell("k"), cell(commit="new")):
+        store.add(one)
+    assert Store.open(store.path).cells[cell().key].commit == "new"
+    store.tidy()
+    assert store.path.read_bytes() == cell(commit="new").line + cell("k").line
+
+
+def test_every_part_tells_the_commits_of_the_cells_it_is_made_of_and_of_no_others(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    store.add(cell("old", {"AER": 1.0}, commit="abc"))
+    store.add(cell("new", {"AER": 2.0, "curve": [[0, 1.0]]}, commit="def, changed"))
+    store.add(cell("new", {"AER": 2.0, "curve": [[0, 1.0]]}, seed=2, commit="123"))
+
+    def parts():
+        yield Table("one", ["AER"], [[store.mean("p", "old", "s", 10, "AER"), store.mean("p", "new", "s", 10, "P")]])
+        yield Table("both", ["AER"], [[store.mean("p", job, "s", 10, "AER") for job in ("old", "new")]])
+        yield Figure("curve", "x", "y", {"new": store.curve("p", "new", "s", 10, "curve")})
+        yield Table("neither", ["AER"], [[store.mean("p", "new", "s", 20, "AER")]])
+
+    store.mean("p", "new", "s", 10, "AER")  # before any of them
+    section = Section.of("title", store, parts())
+    assert [table.made_at for table in section.tables] == ["Commit abc.", "Commits 123, abc, def+changed.", ""]
+    assert [figure.made_at for figure in section.figures] == ["Commit def+changed."]
+    for made in (markdown([section], ""), page([section], "")):
+        assert [made.count(words) for words in ("Commit abc.", "Commits 123", "Commit def+")] == [1, 1, 1]
+
+
+def test_curves_are_in_the_csv_point_by_point(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    store.add(cell("j", {"AER": 1.5, "curve": [[2.0, 99.0], [4.0, 98.0]], "version": "p 1"}))
+    store.add(cell("k", {"all links": [["union", 8.0, 70.0, 35.0]]}))
+    rows = [row[5:8] for row in store.rows()]
+    assert rows == [
+        ["AER", "", 1.5],
+        ["curve", 2.0, 99.0],
+        ["curve", 4.0, 98.0],
+        ["all links: edges", "union", 8.0],
+        ["all links: right", "union", 70.0],
+        ["all links: recall", "union", 35.0],
+    ]
+
+
+def test_a_figure_is_a_small_table_in_markdown():
+    same = Figure("f", "pairs", "P", {"one": [[1000, 0.25], [10000, 70.0]], "two": [[10000, 80.0]], "none": []})
+    assert points_of(same).head == ["pairs", "1,000", "10,000"]
+    assert points_of(same).rows == [["one", "0.250", "70.0"], ["two", "–", "80.0"]]
+    long = [[float(n), float(2 * n)] for n in range(60)]
+    table = points_of(Figure("f", "recall", "P", {"one": long, "two": [[0.5, 7.0]]}))
+    assert [row[0] for row in table.rows] == ["one: recall", "one: P", "two: recall", "two: P"]
+    assert table.rows[0][1] == "0.0"
+    assert table.rows[0][-1] == "59.0"
+    assert table.rows[1][-1] == "118.0"
+    assert {len(row) for row in [table.head, *table.rows]} == {MOST_POINTS + 1}
+    bars = points_of(Figure("f", "", "AER", {}, bars={"here": [("HMM", 2.0), ("IBM4", 1.0)], "paper": [("IBM4", 3.0)]}))
+    assert bars.head == ["AER", "HMM", "IBM4"]
+    assert bars.rows == [["here", "2.0", "1.0"], ["paper", "–", "3.0"]]
+
+
+def test_times_are_medians_over_seeds(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for seed, value in ((1, 6.0), (2, 0.5), (3, 0.75)):
+        store.add(cell(numbers={"CPU s": value}, seed=seed))
+    assert store.median("p", "j", "s", 10, "CPU s") == 0.75
+    assert store.median("p", "k", "s", 10, "CPU s") is None
 
 
 def test_seeds_are_averaged(tmp_path):

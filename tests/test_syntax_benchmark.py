@@ -93,6 +93,8 @@ def test_tables_and_plots_and_nothing_twice(data, tmp_path, monkeypatch):
     assert len(rows) == 2 * len(syntax.THRESHOLDS)
     assert all(row["commit"] and row["signature"] == "recipe:hmm|seed:1" for row in rows)
     assert "<svg" in (out / "syntax-en-de-5-all-links.svg").read_text("utf-8")
+    told = f"Commit {cell.commit.replace(', ', '+')}."
+    assert (out / "syntax.md").read_text("utf-8").count(told) == len(syntax.FILTERS)
     monkeypatch.setattr(syntax, "links_of", lambda *_: pytest.fail("run again"))
     before = (out / "syntax.md").read_bytes()
     assert syntax.main(asked) == 0
