@@ -22,7 +22,7 @@ import headlines
 from dovetail.decoding import bidirectional_problem
 from dovetail.errors import InputError
 from dovetail.recipes import paper_recipes
-from papers import chang, claims, graca, mermer, quirk, zhao
+from papers import __main__, chang, claims, graca, mermer, quirk, zhao
 from papers.__main__ import PAPERS, main, missing
 from papers.shown import MOST_POINTS, Figure, Section, Table, drawn, markdown, page, points_of
 from papers.store import Cell, Store
@@ -175,6 +175,47 @@ def test_times_are_medians_over_seeds(tmp_path):
         store.add(cell(numbers={"CPU s": value}, seed=seed))
     assert store.median("p", "j", "s", 10, "CPU s") == 0.75
     assert store.median("p", "k", "s", 10, "CPU s") is None
+
+
+def test_a_system_is_measured_again_where_its_cells_are_of_another_commit(data, tmp_path, monkeypatch):
+    out, measured = tmp_path / "out", []
+
+    def run(trial, seed):
+        measured.append((trial.text.pairs, seed))
+        return {"AER": 1.0, "signature": "sig"}
+
+    jobs = [replace(job, run=run) for job in mermer.JOBS]
+    monkeypatch.setattr(mermer, "JOBS", jobs)
+    store = Store(out / "cells.jsonl")
+    for job, size, commit in (("EM-5", 60, "old"), ("EM-5", 30, "old"), ("EM-5", 50, "new"), ("EM-80", 60, "old")):
+        store.add(Cell(mermer.PAPER, job, "en-fr-small", size, 1, {}, "sig", commit, 0.1))
+    monkeypatch.setattr(__main__, "working_tree", lambda: "new")
+    asked = ["--data", str(data), "--out", str(out), "--threads", "1", "--again", "EM-5"]
+    assert main([*asked, "--size", "60"]) == 0
+    assert len(measured) == 1
+    assert main(asked) == 0
+    assert len(measured) == 2
+    found = Store.open(store.path).cells
+    assert {key[1::2]: one.commit for key, one in found.items()} == {
+        ("EM-5", 60): "new",
+        ("EM-5", 30): "new",
+        ("EM-5", 50): "new",
+        ("EM-80", 60): "old",
+    }
+    assert len(store.path.read_text("utf-8").splitlines()) == 4
+    assert main(asked) == 0
+    assert len(measured) == 2
+    monkeypatch.setattr(__main__, "working_tree", lambda: "new, changed")  # nobody knows how
+    assert main([*asked, "--size", "60"]) == main([*asked, "--size", "60"]) == 0
+    assert len(measured) == 4
+
+
+def test_systems_can_be_named_by_patterns(data, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(arguments(data, out, "--paper", "mermer", "--only", "EM-[58]*", "--skip", "EM-8?")) == 0
+    assert [key[1] for key in Store.open(out / "cells.jsonl").cells] == ["EM-5"]
+    assert main(arguments(data, out, "--again", "XM*")) == 2
+    assert "no system 'XM*'" in capsys.readouterr().err
 
 
 def test_seeds_are_averaged(tmp_path):

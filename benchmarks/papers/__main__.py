@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import syntax
 from commits import working_tree
 from dovetail.errors import InputError
 from measure import exit_when_terminated
 from papers import claims
-from papers.running import PAPERS, SEEDS, run, told
+from papers.running import PAPERS, SEEDS, measured_texts, named, run, told
 from papers.shown import Section, Table, rows_of, write
 from papers.store import SETS, Store
 from side_by_side import side_by_side
@@ -27,25 +28,30 @@ SIZES = (1000, 10000)
 def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     sets, sizes = options.set or SETS, options.size or SIZES
+    commit, texts = working_tree(), list(product(sets, sizes))
     try:  # what is wrong is told once, before anything is run
-        for name in sets:
+        _check_names([*options.only, *options.skip, *options.again])
+        store = Store.open(options.out / "cells.jsonl")
+        if options.again:  # wherever they were measured
+            texts = measured_texts(store, commit, options)
+        for name in dict.fromkeys(name for name, _ in texts):
             find_set(name, options.data)
-        _check_names([options.only, *options.skip])
-        Store.open(options.out / "cells.jsonl")
     except InputError as error:
         return told(error)
-    largest_first = sorted(sizes, reverse=True)  # they take longest
-    texts = [(name, size, working_tree(), options) for size in largest_first for name in sets]
-    if len(texts) == 1:
-        status = run(*texts[0])
+    largest_first = sorted(texts, key=lambda text: -text[1])  # they take longest
+    tasks = [(*text, commit, options) for text in largest_first]
+    if len(tasks) == 1:
+        status = run(*tasks[0])
     else:
         at_once, options.threads = options.threads, 1  # few of the jobs keep two busy
-        status = side_by_side(run, texts, at_once)
+        status = side_by_side(run, tasks, at_once)
     if status:
         return status
     store = Store.open(options.out / "cells.jsonl")
+    if options.again and store.cells:
+        store.tidy()
     trees = options.data / "pud"  # of Figure 10, which has texts of its own
-    if trees.exists() and not (options.set or options.paper or options.only):
+    if trees.exists() and not (options.set or options.paper or options.only or options.again):
         asked = argparse.Namespace(data=trees, system=None, seed=1, threads=options.threads)
         for pair, more in product(syntax.PAIRS, syntax.MORE):
             syntax.run(store, pair, more, asked)
@@ -57,15 +63,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write(sections, store, about, options.out)
     for table in claims.tables(store):
         name = table.title.split()[0].lower().replace("ç", "c")
-        (options.out / f"claims-{name}.md").write_text(f"{about}\n\n{rows_of(table)}\n", "utf-8")
+        (options.out / f"claims-{name}.md").write_text(f"{about}\n\n{rows_of(table)}\n\n{table.made_at}\n", "utf-8")
     print(options.out / "index.html")
     return 0
 
 
-def _check_names(names: Sequence[str | None]) -> None:
+def _check_names(names: Sequence[str]) -> None:
     known = {job.name for module in PAPERS.values() for job in module.JOBS}
     for name in names:
-        if name is not None and name not in known:
+        if not any(named(system, [name]) for system in known):
             raise InputError(f"no system {name!r}", remedy=f"Choose from: {', '.join(sorted(known))}.")
 
 
@@ -98,8 +104,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--set", action="append", metavar="NAME", help="a set under the data folder (several times)")
     parser.add_argument("--size", action="append", type=int, metavar="N", help="training pairs (several times)")
     parser.add_argument("--paper", action="append", choices=PAPERS, help="only this paper (several times)")
-    parser.add_argument("--only", metavar="SYSTEM", help="only the job of this name")
-    parser.add_argument("--skip", action="append", default=[], metavar="SYSTEM", help="not the job of this name")
+    several: dict[str, Any] = {"action": "append", "default": [], "metavar": "SYSTEM"}
+    parser.add_argument(
+        "--only", **several, help="only jobs of this name, or pattern of names as 'IBM1F*' (several times)"
+    )
+    parser.add_argument("--skip", **several, help="not those (several times)")
+    parser.add_argument(
+        "--again",
+        **several,
+        help="measure the cells of this system again, if they are of another commit, and no others (several times); what "
+        "peers wrote is kept in DIR/peers",
+    )
     parser.add_argument("--seeds", type=int, choices=(1, 2, 3), default=3, help="of what samples")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the sets")
