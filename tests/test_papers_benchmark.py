@@ -6,6 +6,7 @@ import csv
 import itertools
 import json
 import lzma
+import subprocess
 import sys
 from dataclasses import replace
 from importlib.resources import files
@@ -216,6 +217,53 @@ def test_systems_can_be_named_by_patterns(data, tmp_path, capsys):
     assert [key[1] for key in Store.open(out / "cells.jsonl").cells] == ["EM-5"]
     assert main(arguments(data, out, "--again", "XM*")) == 2
     assert "no system 'XM*'" in capsys.readouterr().err
+
+
+COMPILED = """
+import sys
+from pathlib import Path
+import numpy as np
+from numba.core.dispatcher import Dispatcher
+sys.path.insert(0, sys.argv[1])
+from papers import chang, zhao
+from papers.trial import Trial, open_trial
+
+found, timed, compile_ = [], [], Dispatcher.compile
+def noted(self, signature):
+    found.append(self.py_func.__name__)
+    return compile_(self, signature)
+def counted(function):
+    def called(*arguments, **options):
+        before = len(found)
+        result = function(*arguments, **options)
+        timed.extend(found[before:])
+        return result
+    return called
+Dispatcher.compile = noted
+fit = Trial.fit
+with open_trial("en-fr-small", 60, Path(sys.argv[2]), 2, Path(sys.argv[2])) as trial:
+    Trial.fit = counted(fit)
+    for system in ("IBM1F", "HMMF-1", "HMMF-30, HMM start"):
+        zhao.SYSTEMS[system][1](trial, 1)
+    Trial.fit = fit  # no time is taken of what chang trains
+    problems = list(chang.problems(trial, range(60, 63)))
+draw = np.random.default_rng(2).normal
+problems.append((draw(size=(4, 5, 5)), draw(size=(4, 5, 5))))  # which needs constraints
+chang.warm(*chang.METHODS)
+solve = counted(chang._solved)
+results = [solve(problem, method) for problem in problems for method in chang.METHODS]
+assert len(found) > 20
+assert max(constraints for _, _, constraints in results) > 0
+print(*timed)
+"""
+
+
+def test_no_kernel_is_compiled_or_loaded_while_time_is_taken(data):
+    """In a process of its own, which has none of them yet."""
+    benchmarks = Path(__file__).resolve().parents[1] / "benchmarks"
+    command = [sys.executable, "-c", COMPILED, str(benchmarks), str(data)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 def test_seeds_are_averaged(tmp_path):
