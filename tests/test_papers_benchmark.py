@@ -139,6 +139,14 @@ def test_every_part_tells_the_commits_of_the_cells_it_is_made_of_and_of_no_other
         assert [made.count(words) for words in ("Commit abc.", "Commits 123", "Commit def+")] == [1, 1, 1]
 
 
+def test_all_tables_of_the_committed_cells_tell_their_commits():
+    store = Store.open(Path(__file__).resolve().parents[1] / "benchmarks" / "results" / "papers" / "cells.jsonl")
+    sections = [one for module in PAPERS.values() for one in module.sections(store, store.texts(module.PAPER))]
+    parts = [part for section in sections for part in (*section.tables, *section.figures)]
+    assert len(parts) > 49
+    assert all(part.made_at.startswith("Commit") for part in parts)
+
+
 def test_curves_are_in_the_csv_point_by_point(tmp_path):
     store = Store(tmp_path / "cells.jsonl")
     store.add(cell("j", {"AER": 1.5, "curve": [[2.0, 99.0], [4.0, 98.0]], "version": "p 1"}))
@@ -264,6 +272,15 @@ def test_no_kernel_is_compiled_or_loaded_while_time_is_taken(data):
     command = [sys.executable, "-c", COMPILED, str(benchmarks), str(data)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_the_baseline_of_constraints_is_the_hmm_that_learns_from_short_pairs(data):
+    recipe, options = graca.SYSTEMS[graca.BASELINE]
+    with open_trial("en-fr-small", 60, data, 1, data / "peers") as trial:
+        plain = trial.by_direction(trial.fit("hmm", 1, hmm_iterations=4), threshold=0.5)
+        assert trial.by_direction(trial.fit(recipe, 1, **options, longest_pair=1000), threshold=0.5) == plain
+        assert trial.by_direction(trial.fit(recipe, 1, **options, longest_pair=10), threshold=0.5) != plain
+        assert trial.fit(recipe, 1, **options).recipe.options["longest_pair"] == 40
 
 
 def test_seeds_are_averaged(tmp_path):

@@ -5,7 +5,7 @@ All systems but sil-thot's IBM Model 4 break ties alike: of partners that are as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dovetail import Alignments
@@ -78,13 +78,14 @@ JOBS = [Job(PAPER, name, run, samples) for name, (run, samples) in SYSTEMS.items
 
 
 def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
-    section = Section("Mermer and Saraçlar 2011: Bayesian IBM Model 1")
+    return [Section.of("Mermer and Saraçlar 2011: Bayesian IBM Model 1", store, _parts(store, texts))]
+
+
+def _parts(store: Store, texts: Sequence[tuple[str, int]]) -> Iterator[Table]:
     ways = [f"{name}:{size} {way}" for name, size in texts for way in DIRECTIONS]
     paper = [f"paper {pair}" for pair in PAIRS]
     words = [store.mean(PAPER, "EM-80", *text, f"{way} words") for text in texts for way in DIRECTIONS]
-    section.tables.append(
-        Table("Table 3: all words", ["", *ways, *paper], [["of the side that generates", *words, *WORDS]], len(PAIRS))
-    )
+    yield Table("Table 3: all words", ["", *ways, *paper], [["of the side that generates", *words, *WORDS]], len(PAIRS))
     for number, title in (
         ("AER", "AER, per cent (not in the paper)"),
         ("4-7 links", "Table 3: words with 4 to 7 links"),
@@ -102,5 +103,4 @@ def sections(store: Store, texts: Sequence[tuple[str, int]]) -> list[Section]:
             for system in SYSTEMS
         ]
         last = paper if printed else []
-        section.tables.append(Table(title, ["system", *ways, *last], rows, len(last)))
-    return [section]
+        yield Table(title, ["system", *ways, *last], rows, len(last))
