@@ -283,6 +283,13 @@ def test_the_baseline_of_constraints_is_the_hmm_that_learns_from_short_pairs(dat
         assert trial.fit(recipe, 1, **options).recipe.options["longest_pair"] == 40
 
 
+def test_no_step_of_ibm1f_is_as_printed():
+    """A row that claims to change something must."""
+    printed = paper_recipes["zhao2010-ibm1f"].options
+    for changes in zhao.STEPS.values():
+        assert all(printed[name] != value for name, value in changes.items())
+
+
 def test_seeds_are_averaged(tmp_path):
     store = Store(tmp_path / "cells.jsonl")
     for seed, value in ((1, 2.0), (2, 4.0)):

@@ -72,7 +72,7 @@ SYSTEMS = {
     "our HMMF, exact": ("`hmm-fertility`, exact", _system("hmm-fertility", decoder="exact"), True),
 }
 # What IBM1F as printed would need to gain: our own recipe's ways, one, two and three of them at a time.
-SOFT, ONE, BEGUN = {"soft_counts": True}, {"empty_words": False}, {"ibm1_iterations": 5}
+SOFT, ONE, BEGUN = {"soft_counts": True}, {"empty_words": False}, {"parameter_start": "ibm1"}
 STEPS: dict[str, dict[str, Any]] = {
     "probabilities of draws counted": SOFT,
     "one empty word": ONE,
