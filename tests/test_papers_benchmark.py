@@ -283,6 +283,16 @@ def test_the_baseline_of_constraints_is_the_hmm_that_learns_from_short_pairs(dat
         assert trial.fit(recipe, 1, **options).recipe.options["longest_pair"] == 40
 
 
+def test_a_peer_whose_scores_are_known_is_not_run_for_them(data, tmp_path):
+    recall = {"forward R": 40.0, "reverse R": 40.0}
+    store = Store(tmp_path / "cells.jsonl")
+    store.add(Cell(graca.PAPER, "IBM4", "en-fr-small", 60, 1, recall, "sig", "abc", 0.1))
+    options = ["--set", "en-fr-small", "--size", "60", "--paper", "graca", "--only", "hmm", "--threads", "1"]
+    assert main([*options, "--data", str(data), "--out", str(tmp_path)]) == 0
+    assert not (tmp_path / "peers").exists()
+    assert Store.open(store.path).mean(graca.PAPER, "hmm", "en-fr-small", 60, "forward P at R") is not None
+
+
 def test_no_step_of_ibm1f_is_as_printed():
     """A row that claims to change something must."""
     printed = paper_recipes["zhao2010-ibm1f"].options

@@ -74,7 +74,7 @@ def _curves(recipe: str, options: dict[str, Any]) -> Any:
             ]
             numbers[f"{side} one-to-one"] = 100 * one_to_one_share(half[side])
             numbers |= {f"{side} {name}": value for name, value in trial.score(half[side]).items()}
-            recall = trial.peer(IBM4).numbers.get(f"{side} R", math.inf) / 100
+            recall = trial.peer_scores(IBM4).get(f"{side} R", math.inf) / 100
             if recall <= curve.recall[-1]:
                 numbers[f"{side} P at R"] = 100 * curve.precision_at(recall)
                 links = trial.links(aligner, threshold=curve.threshold_at(recall), combine=side)

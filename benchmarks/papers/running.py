@@ -13,7 +13,7 @@ from dovetail.errors import InputError
 from measure import cpu_seconds
 from papers import chang, graca, mermer, quirk, zhao
 from papers.store import Cell, Key, Store
-from papers.trial import Job, Trial, open_trial
+from papers.trial import Job, Numbers, Trial, open_trial
 
 PAPERS: dict[str, ModuleType] = {"quirk": quirk, "graca": graca, "zhao": zhao, "mermer": mermer, "chang": chang}
 SEEDS = (1, 2, 3)
@@ -32,12 +32,19 @@ def run(name: str, size: int, commit: str, options: argparse.Namespace) -> int:
         ]
         if wanted:
             with open_trial(name, size, options.data, options.threads, options.out / "peers") as trial:
+                trial.known.update(_known(store, name, size))
                 for number, (job, seed) in enumerate(wanted, 1):
                     said = f"{name}:{size} {number}/{len(wanted)} {job.paper}, {job.name}, seed {seed}"
                     _run_job(store, job, trial, (name, size, seed), commit, said)
     except InputError as error:
         return told(error)
     return 0
+
+
+def _known(store: Store, name: str, size: int) -> dict[str, Numbers]:
+    """Scores of peers in finished cells of a text."""
+    cells = {peer: store.cells.get((graca.PAPER, job, name, size, SEEDS[0])) for job, peer in graca.PEERS.items()}
+    return {peer: cell.numbers for peer, cell in cells.items() if cell is not None}
 
 
 def jobs(options: argparse.Namespace) -> Iterator[Job]:

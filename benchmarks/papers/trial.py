@@ -38,6 +38,7 @@ class Trial:
     text: Text
     kept: Path
     threads: int
+    known: dict[str, Numbers] = field(default_factory=dict)  # scores of peers that finished cells have
     _peers: dict[str, PeerRun] = field(default_factory=dict)  # several papers ask for the same one
 
     @property
@@ -81,6 +82,10 @@ class Trial:
             scores = flat({way: self.score(links) for way, links in test.items()})
             self._peers[name] = PeerRun({**scores, **json.loads(about.read_text("utf-8"))}, whole, test)
         return self._peers[name]
+
+    def peer_scores(self, name: str) -> Numbers:
+        """What `peer` has of numbers; another aligner is not run again for them alone."""
+        return self.known.get(name) or self.peer(name).numbers
 
 
 def flat(parts: dict[str, Numbers]) -> Numbers:

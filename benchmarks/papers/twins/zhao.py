@@ -72,19 +72,23 @@ class Unordered:
         return drawn
 
 
-def fit_unordered(text: Text, samples: int, restarts: int, iterations: int, seed: int) -> Unordered:
-    """Monte Carlo EM from even translations (section 6); chains begin anywhere."""
+def fit_unordered(text: Text, t: np.ndarray, samples: int, restarts: int, iterations: int, seed: int) -> Unordered:
+    """Monte Carlo EM from even translations (section 6), and from fertilities as if all 2 I + 1 positions were alike.
+
+    Chains begin at the best alignments by an IBM Model 1's t.
+    """
     random = np.random.default_rng(seed)
     tokens = np.bincount(np.concatenate([e for e, _ in text.pairs]), minlength=text.e_words)
     words = sum(len(f) for _, f in text.pairs)
     even = np.full((text.e_words, text.f_words), 1.0 / text.f_words)
-    model = Unordered(even, np.full(text.e_words, words / tokens.sum()), 1.0)
+    mean = words / tokens.sum() / 2
+    model, starts = Unordered(even, np.full(text.e_words, mean), mean), [ibm1_path(t, e, f) for e, f in text.pairs]
     for _ in range(iterations):
         counts = np.zeros_like(model.t)
-        for e, f in text.pairs:
+        for (e, f), start in zip(text.pairs, starts, strict=True):
             drawn, rows = model.chain(e, f, random), np.concatenate([[NULL], e])
             for _ in range(restarts):
-                path = random.integers(len(e) + 1, size=len(f))
+                path = start.copy()
                 for _ in range(samples):
                     drawn.sweep(path)
                     np.add.at(counts, (rows[path], f), 1.0)
@@ -99,15 +103,14 @@ def best_drawn(
     samples: int,
     restarts: int,
     random: np.random.Generator,
-    apart: bool = True,
 ) -> np.ndarray:
-    """The most probable of the alignments that were drawn (section 5).
+    """The most probable of the alignments that were drawn (section 5), of chains that begin anywhere.
 
-    `apart`: an alignment says to which of the I + 1 empty words a word goes, so that each of them has only its own share.
+    An alignment says to which of the I + 1 empty words a word goes, so that each of them has only its own share.
     """
     drawn, best, found = model.chain(e, f, random), -np.inf, np.zeros(len(f), np.int64)
     log_b, log_means = np.log(drawn.b), np.log(drawn.means)
-    log_b[0] += np.log(P0) - (np.log(len(e) + 1) if apart else 0.0)
+    log_b[0] += np.log(P0) - np.log(len(e) + 1)
     log_factorial = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, len(f) + 1)))])
     for _ in range(restarts):
         path = random.integers(len(e) + 1, size=len(f))
