@@ -714,6 +714,33 @@ def test_a_run_under_nohup_goes_on_when_the_terminal_closes(bitext, tmp_path):
     assert (done.returncode, len(done.stdout.splitlines())) == (0, PAIRS)
 
 
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_an_interruption_within_a_finaliser_is_heard_all_the_same(bitext, tmp_path, number, status):
+    """Python itself only prints what is raised there."""
+    code = f"""
+import signal
+from dovetail.cli import main
+from dovetail import Aligner
+class Ends:
+    def __del__(self):
+        signal.raise_signal(signal.{number})
+        len("")
+fit = Aligner.fit
+def interrupted(*arguments, **options):
+    Ends()
+    return fit(*arguments, **options)
+Aligner.fit = interrupted
+main()"""
+    many = "--option", "ibm1_iterations=1000000"
+    output = tmp_path / "links"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "align", *bitext, *many, "-o", output], capture_output=True, timeout=100
+    )
+    assert done.returncode == status
+    assert b"ignored" not in done.stderr
+    assert not output.exists()
+
+
 # align: saving
 
 

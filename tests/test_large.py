@@ -24,7 +24,7 @@ import many_texts
 from dovetail import Aligner, Bitext, InputError
 from dovetail.bitext.corpus import TextOptions
 from dovetail.bitext.source import TextSource
-from dovetail.bitext.text import read_lines
+from dovetail.bitext.text import atomic_writer, read_lines
 from dovetail.cli.run import said_if_interrupted
 from dovetail.durable import put
 from dovetail.large import memory
@@ -133,6 +133,32 @@ def test_two_pipes_are_put_by_together_or_anew(tmp_path):
     assert [list(read_lines(files[side])) for side in files] == [["three"], ["trois"]]
 
 
+def test_an_empty_part_of_a_text_has_no_links_and_stops_nothing(texts, tmp_path):
+    for part in "abc":
+        for side in ("en", "fr"):
+            (tmp_path / f"{part}.{side}").write_bytes((texts / f"x.{side}").read_bytes() if part != "b" else b"")
+    done = run(tmp_path, "*.en", "*.fr", *FAST, "--save", "model", "-o", "*.links")
+    assert b"3 files, 800 pairs" in done.stderr
+    assert (tmp_path / "b.links").read_bytes() == b""
+    assert (tmp_path / "a.links").read_bytes() == (tmp_path / "c.links").read_bytes()
+    (tmp_path / "b.links").unlink()
+    assert b"0 pairs, 0 links" in run(tmp_path, "*.en", "*.fr", "--load", "model", "-o", "*.links").stderr
+    (tmp_path / "b.fr").write_text("un\n")
+    done = run(tmp_path, "*.en", "*.fr", *FAST, "-o", "*.more")
+    assert (done.returncode, b"b.en" in done.stderr) == (2, True)
+    for side in ("en", "fr"):
+        for part in "abc":
+            (tmp_path / f"{part}.{side}").write_bytes(b"")
+    done = run(tmp_path, "*.en", "*.fr", *FAST)
+    assert (done.returncode, b"a.en: " in done.stderr) == (2, True)
+
+
+def test_a_place_that_files_cannot_go_to_is_told_of_before_the_work(texts):
+    done = run(texts, "part-*.en", "part-*.fr", "-o", "nowhere/*.txt", "--option", "ibm1_iterations=10000000")
+    assert done.returncode == 2
+    assert b"its directory does not exist" in done.stderr
+
+
 def test_bad_text_in_a_pipe_is_told_of_as_standard_input(texts):
     done = run(texts, "-", *FAST, stdin=b"a\tb\nc\n")
     assert done.returncode == 2
@@ -179,7 +205,8 @@ def test_a_run_killed_while_it_keeps_something_goes_on_to_the_same_bytes(texts, 
 
 
 def test_an_interruption_says_how_to_go_on(texts, tmp_path):
-    command = killing.command("-o", str(tmp_path / "links"), "--work", str(tmp_path / "work"))
+    longer = "--option", "ibm1_iterations=1000000"  # than any machine takes
+    command = killing.command("-o", str(tmp_path / "links"), "--work", str(tmp_path / "work"), *longer)
     process = subprocess.Popen(
         command, cwd=texts, stderr=subprocess.PIPE, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     )
@@ -463,6 +490,33 @@ def test_many_small_texts_in_one_process_take_neither_more_memory_nor_long():
     many_texts.check(100)
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nobody can tell here which file is forced to the disk")
+def test_links_and_models_are_on_the_disk_before_they_have_their_names(tmp_path, monkeypatch):
+    """Else a power cut would leave an empty file of that name, which a second run takes for finished."""
+    seen = []
+
+    def name_of(descriptor):
+        return os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}"))
+
+    fsync, rename = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda descriptor: (seen.append(name_of(descriptor)), fsync(descriptor)))
+    monkeypatch.setattr(
+        os, "replace", lambda a, b: (seen.append((os.path.basename(a), os.path.basename(b))), rename(a, b))
+    )
+    with atomic_writer(tmp_path / "links") as handle:
+        handle.write("0-0\n")
+    written, (hidden, links), folder = seen
+    assert (written, links, folder) == (hidden, "links", tmp_path.name)
+    seen.clear()
+    text = Bitext.from_pairs([(["a", "b"], ["c"])])
+    Aligner("ibm1", threads=1).fit(text).save(tmp_path / "model")
+    *before, named, after = seen
+    files = {path.name for path in (tmp_path / "model").iterdir()}
+    assert named[1] == "model"
+    assert {*before} == {*files, named[0]}
+    assert after == tmp_path.name
+
+
 @pytest.mark.skipif(
     not Path("/proc/self/smaps_rollup").exists(), reason="nobody can tell here what memory a process has"
 )
@@ -484,3 +538,27 @@ def test_the_estimate_is_close_to_what_a_run_needs(texts, tmp_path, recipe):
 def required(recipe, files):
     found = find_recipe(recipe)
     return required_memory(found, facts_of(lesson(TextSource(*files), found.options)))
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/smaps_rollup").exists(), reason="nobody can tell here what memory a process has"
+)
+@pytest.mark.parametrize("recipe", ["fast", "hmm"])
+def test_the_estimate_of_a_loaded_model_is_close_to_what_a_long_stream_needs(texts, tmp_path, recipe):
+    chance = random.Random(1)
+    words = [f"w{n}" for n in range(3000)]
+    files = tmp_path / "x.en", tmp_path / "x.fr"
+    lines = [[words[int(3000 * chance.random() ** 3)] for _ in range(24)] for _ in range(40_000)]
+    for path in files:
+        path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    few = [tmp_path / "few.en", tmp_path / "few.fr"]
+    for path, whole in zip(few, files, strict=True):
+        path.write_text("".join(whole.read_text("utf-8").splitlines(keepends=True)[:500]), "utf-8")
+    run(texts, *few, "--recipe", recipe, "--save", tmp_path / "model", "-o", tmp_path / "links")
+    command = [*map(str, files), "--load", str(tmp_path / "model"), "--threads", "1", "-o", str(tmp_path / "links")]
+    run(texts, *command)  # kernels are compiled, if they have to be
+    refused = run(texts, *command, "--memory", "1M")
+    assert refused.returncode == 2
+    told = int(re.search(rb"needs about (\d+)M", refused.stderr)[1]) << 20
+    need = need_of([sys.executable, "-m", "dovetail", "align", *command, "--quiet"], tmp_path, "Rss")
+    assert told == pytest.approx(need.memory, rel=0.25)

@@ -121,7 +121,7 @@ class Aligner(Trained):
         if isinstance(bitext, Lesson):
             learned = bitext
         else:
-            apart = aside(self.recipe, work)
+            apart = aside(work)
             learned = lesson(bitext, self.recipe.options, pool=self.engine.pool, aside=apart)
         bitext = learned.bitext
         for constraint in constraints:
@@ -365,7 +365,7 @@ class Aligner(Trained):
             where, gold = where.kept(gold.annotated), gold.kept(gold.annotated)
         text, shard = where, self._lay_out(where)
         words = WordMap.between(text, bitext.source.vocabulary, bitext.target.vocabulary)
-        store = aside(self.recipe, work).store(learned.cells)  # the lexicon may be as large as the text's own
+        store = aside(work).store(learned.cells)  # the lexicon may be as large as the text's own
 
         def decodable(model: Model) -> Model:
             compact = model.with_lexicon(model.lexicon.compact(store))

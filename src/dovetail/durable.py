@@ -66,7 +66,7 @@ def to_disk(path: Path) -> None:
     """Have the system write a file, or the names in a folder, to disk now."""
     if path.is_dir() and os.name != "posix":
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)  # Windows wants files open for writing
     try:
         os.fsync(descriptor)
     finally:

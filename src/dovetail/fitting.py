@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -99,7 +98,7 @@ def view_lessons(
     """
     if recipe.options.of(Views).views == WORDS:
         return
-    apart = aside(view_recipe(recipe), work)
+    apart = aside(work)
     drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, apart)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
@@ -129,10 +128,9 @@ def _bounded(learned: Lesson, cells: int, apart: Aside) -> Lesson:
     return replace(learned, bitext=joined_in(apart.store(cells), parts))
 
 
-def aside(recipe: Recipe, work: str | PathLike[str] | None) -> Aside:
-    """Where a recipe's texts go that are gone over in shards: a work folder, or that of temporary files."""
-    cells = WHOLE_CELLS if in_shards(recipe, False, sys.maxsize) else sys.maxsize
-    return Aside(cells, gettempdir() if work is None else work)
+def aside(work: str | PathLike[str] | None) -> Aside:
+    """Where large texts go: a work folder, or that of temporary files."""
+    return Aside(WHOLE_CELLS, gettempdir() if work is None else work)
 
 
 def in_shards(recipe: Recipe, sampled: bool, cells: int) -> bool:

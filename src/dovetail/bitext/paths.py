@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from collections.abc import Sequence
 from typing import Any
 
 from dovetail.errors import InputError
@@ -76,3 +77,21 @@ def files_of_sides(source: StrPath, target: StrPath | None) -> list[tuple[StrPat
             remedy="Each file needs its counterpart; they are matched in the order of their names.",
         )
     return list(zip(sources, targets, strict=True))
+
+
+def filled(files: Sequence[tuple[StrPath, StrPath | None]]) -> list[tuple[StrPath, StrPath | None]]:
+    """Those that are not empty on all sides, as a part of a large text may be; or all of them, if none is left."""
+    return [paths for paths in files if len(files) == 1 or not is_empty(paths)] or list(files)
+
+
+def is_empty(paths: tuple[StrPath, StrPath | None]) -> bool:
+    """Whether nothing is in any of these files."""
+    return all(_size(path) == 0 for path in paths if path is not None)
+
+
+def _size(path: StrPath) -> int | None:
+    """The size of a regular file, or of one in a store."""
+    if is_remote(path):
+        system, name = file_system(path)
+        return int(system.size(name) or 0) if system.exists(name) else None
+    return os.path.getsize(path) if os.path.isfile(path) else None

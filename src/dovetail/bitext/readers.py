@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from dovetail.bitext.paths import files_of_sides
+from dovetail.bitext.paths import files_of_sides, filled
 from dovetail.bitext.text import MAGIC, StrPath, display_name, read_blocks, read_lines
 from dovetail.errors import InputError
 from dovetail.registry import Registry
@@ -78,11 +78,12 @@ def read_pairs(
     that is not empty.  Either path may be `-`, standard input.  An empty side is an empty string.  The
     languages choose among those of a translation memory; other formats do not need them.  `columns` are those of source and
     target in a file of columns between tabs, counted from 1; without it they are the first two, unless the first seems to
-    hold identifiers, which is refused.  A name may be a pattern such as `part-*.en`: its files are read one after the other.
+    hold identifiers, which is refused.  A name may be a pattern such as `part-*.en`: its files are read one after the other,
+    but for those that are empty on both sides.
     """
     requests = [
         Request(*paths, encoding_errors, source_language, target_language, columns)
-        for paths in files_of_sides(source, target)
+        for paths in filled(files_of_sides(source, target))
     ]
     if len(requests) == 1:
         return _read_files(requests[0], format)  # what is wrong with the request is told at once
@@ -177,7 +178,7 @@ def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "stric
     Whatever is wrong is what `read_pairs` finds wrong.  The file that is behind comes next: two pipes that are filled
     line by line never wait for each other.
     """
-    for paths in files_of_sides(source, target):
+    for paths in filled(files_of_sides(source, target)):
         assert paths[1] is not None
         yield from _two_files_in_step(paths[0], paths[1], encoding_errors)
 

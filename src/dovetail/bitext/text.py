@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO, cast
 
 from dovetail.bitext.compressed import DECOMPRESSORS, Decompressed
 from dovetail.bitext.paths import StrPath, file_system, is_remote
-from dovetail.durable import FULL
+from dovetail.durable import FULL, to_disk
 from dovetail.errors import InputError
 
 ENCODING_ERRORS = ("strict", "replace", "ignore")
@@ -258,8 +258,8 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
     """A text handle (UTF-8, `\\n`) to a file that gets its name only when the block ends without exception.
 
     Until then the text goes to a hidden file beside it, which any exception removes: nobody ever reads half a
-    file, and a failed run leaves what was there before.  A name in .gz .bz2 .xz .zst is compressed.  `-` is
-    standard output.  What is not a regular file (a pipe, /dev/null) is written in place: renaming would put a
+    file, and a failed run, or a power cut, leaves what was there before.  A name in .gz .bz2 .xz .zst is compressed.
+    `-` is standard output.  What is not a regular file (a pipe, /dev/null) is written in place: renaming would put a
     file where it was.
     """
     if os.fspath(path) == "-":
@@ -295,9 +295,11 @@ def atomic_writer(path: StrPath) -> Iterator[TextIO]:
         with _named(path):
             yield handle
             handle.close()
+            to_disk(temporary)
         if replaces:
             shutil.copymode(target, temporary)
         os.replace(temporary, target)
+        to_disk(target.parent)
     except BaseException:  # KeyboardInterrupt too
         with suppress(Exception):  # closing flushes, which fails again on a full disk
             handle.close()

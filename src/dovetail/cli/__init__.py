@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import io
 import os
@@ -10,7 +11,8 @@ import sys
 import warnings
 from contextlib import suppress
 from importlib import import_module
-from typing import NoReturn
+from threading import Timer
+from typing import Any, NoReturn
 
 import click
 
@@ -18,6 +20,7 @@ from dovetail import __version__
 from dovetail.durable import FULL
 from dovetail.errors import InputError
 
+AGAIN = 0.05  # seconds after which a signal comes again that went unheard
 COMMANDS = {
     "align": "Align the words of a bitext.",
     "evaluate": "Score an alignment against gold links.",
@@ -97,6 +100,20 @@ def _hear_signals() -> None:
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
+    told = sys.unraisablehook
+
+    def hook(what: Any) -> None:
+        """What is raised within a finaliser or a library's callback Python only tells of: the signal comes again."""
+        if not isinstance(what.exc_value, KeyboardInterrupt | SystemExit):
+            told(what)
+            return
+        code = getattr(what.exc_value, "code", None)
+        number = code - 128 if isinstance(code, int) else signal.SIGINT
+        again = Timer(AGAIN, _thread.interrupt_main, [number])
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = hook
 
 
 def main() -> None:

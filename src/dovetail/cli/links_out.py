@@ -51,11 +51,16 @@ def _in_place(output: str) -> bool:
     return output == "-" or (os.path.exists(output) and not os.path.isfile(output))
 
 
+def check_writable(name: str) -> None:
+    """InputError if a file could not be written: better to know before the work."""
+    if not _in_place(name):
+        with suppress(_Tried), atomic_writer(name):
+            raise _Tried
+
+
 def _kept(names: list[str], work: WorkFolder, form: Form) -> Iterator[LinksOut]:
     for name in names:
-        if not _in_place(name):  # it can be written: better to know before the work
-            with suppress(_Tried), atomic_writer(name):
-                raise _Tried
+        check_writable(name)
     journal = work.links(["links", *(f"tokens.{n}" for n in range(1, len(names)))])
     try:
         handle, *tokens = journal.handles

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail.aligner import Aligner
 from dovetail.alignments.certificates import Certificates
+from dovetail.bitext.paths import is_empty
 from dovetail.cli.align import number_of, say_compiling
-from dovetail.cli.links_out import Form, LinksOut, links_out
+from dovetail.cli.links_out import Form, LinksOut, check_writable, links_out
 from dovetail.cli.outputs import Paths, one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
-from dovetail.fitting import aside, in_shards
+from dovetail.fitting import aside
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.large.memory import check_budget
 from dovetail.large.work import WorkFolder, identity
@@ -88,6 +90,8 @@ class Run:
             else:
                 outs = []
                 if outputs:
+                    for name in {os.path.dirname(output): output for _, output in outputs}.values():
+                        check_writable(name)
                     self._prepare(callback)
                     self.whole = None
                     outs.extend(self._write_each(outputs, callback))
@@ -142,7 +146,7 @@ class Run:
     def _learn(self, callback: Callback | None) -> None:
         """Learn from the text, and say what there is to say about it."""
         values, aligner = self.values, self.aligner
-        recipe, apart = aligner.recipe, aside(aligner.recipe, self.work.place)
+        recipe, apart = aligner.recipe, aside(self.work.place)
         learned = lesson(self.text, recipe.options, self.keep_text, aligner.engine.pool, apart)
         self.pairs = learned.pairs
         self._hint(learned)
@@ -160,8 +164,8 @@ class Run:
             threshold, grow, aer = aligner.tuned
             told = f"development gold chose: --threshold {threshold:.4g} --grow {grow:.4g} (AER {100 * aer:.2f})"
             say(told, values["quiet"])
-        # What is gone over in shards is too large to be aligned at once: it streams by, as what a sample was drawn from.
-        if not learned.sampled and not in_shards(recipe, False, learned.cells):
+        # What went aside is too large to be aligned at once: it streams by, as what a sample was drawn from.
+        if not learned.sampled and learned.cells <= apart.cells:
             self.whole = learned.bitext
 
     def _hint(self, learned: Lesson) -> None:
@@ -192,14 +196,19 @@ class Run:
             self._tell(out.pairs, began, callback)
 
     def _write_each(self, outputs: list[tuple[Paths, str]], callback: Callback | None) -> Iterator[LinksOut]:
-        """Align many texts, side by side, each to a file of its own, which is there as soon as it is whole."""
+        """Align many texts, side by side, each to a file of its own, which is there as soon as it is whole.
+
+        Of an empty one there are no links.
+        """
         began, pairs = worked_seconds(), 0
-        texts = (replace(self.text, source=source, target=target) for (source, target), _ in outputs)
+        empty = [is_empty(paths) for paths, _ in outputs]
+        some = [paths for (paths, _), nothing in zip(outputs, empty, strict=True) if not nothing]
+        texts = (replace(self.text, source=source, target=target) for source, target in some)
         form = Form(self.format, self.values["on_whitespace"], 0)
         parts = self.aligner.align_streams(texts, keep_text=self.keep_text, each=form)
-        for _, output in outputs:
+        for (_, output), nothing in zip(outputs, empty, strict=True):
             with self._out(output, None) as out:
-                for part in iter(partial(next, parts), None):
+                for part in iter(partial(next, parts), None) if not nothing else ():
                     out.take(part)
                     pairs += part.pairs
                     self._tell(pairs, began, callback)

@@ -31,7 +31,7 @@ from dovetail.pool import Pool, in_order, usable_cores
 
 THREADS = 4  # of a worker, at most, unless somebody wants more: some work on a shard is not divided
 AHEAD = 2  # tasks that wait for each worker, so that none of them ever waits for us
-ENDING = 0.7  # seconds that workers have to end, who may be in the midst of a shard
+ENDING = 0.4  # seconds that workers have to end, who may be in the midst of a shard
 # Ray tells of workers that died on standard output, whatever `log_to_driver` says, and there are our links: it skips
 # lines that this matches, which is all of them, when it looks for repeated ones.  It reads both when it is imported.
 SILENT = {"RAY_DEDUP_LOGS": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "^"}

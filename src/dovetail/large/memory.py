@@ -6,6 +6,7 @@ The figures are measured ones (`python -m benchmarks.memory`), in bytes.
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from dovetail.bitext.source import pair_cells
 from dovetail.bitext.views import Views
 from dovetail.errors import InputError
 from dovetail.fitting import in_shards, view_recipe
+from dovetail.kernels.compiled import compilation
 from dovetail.options import Settings
 from dovetail.pool import Pool
 from dovetail.recipes import PRESETS, Recipe
@@ -27,10 +29,15 @@ from dovetail.training.drawing import Lesson, SampleOptions
 
 MB = 1 << 20
 PROGRAM = 140 * MB  # Python, numpy, numba and compiled kernels
-KERNELS = 90 * MB  # of that, what is loaded when it is first called
+KERNELS, FEW_KERNELS = 90 * MB, 20 * MB  # of that, what is loaded when it is first called: with numba, or without
+COMPILING = 180 * MB  # what a run takes besides that has to compile its kernels
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
+LOADED_ALIGNING = {
+    "joint-hmm": 6
+}  # the same as ALIGNING of a model that was loaded, which looks cells up by their words,
+LOADED_BESIDE = 15 * MB  # and of each further thread besides its part
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie; of one in shards they are in mapped files
 
@@ -162,13 +169,17 @@ def samples_first(settings: Settings, facts: TextFacts) -> bool:
 def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, threads: int = 1) -> None:
     """InputError, with the smallest budget that would do, if more is needed; without one it is half of what is free.
 
-    Without a lesson, a model that is in memory already aligns a text.
+    Without a lesson, a model that is in memory already aligns a text, or a stream of any length.
     """
     if learned is None:
         seen = 1 + len(recipe.options.of(Views).alternatives)
-        needed = used_memory() + KERNELS + seen * ALIGNING * PART_CELLS + (threads - 1) * BESIDE
+        part = seen * LOADED_ALIGNING.get(recipe.model, ALIGNING) * PART_CELLS
+        kernels = FEW_KERNELS if "numba" in sys.modules else KERNELS
+        needed = used_memory() + kernels + threads * part + (threads - 1) * LOADED_BESIDE
     else:
         needed = required_memory(recipe, facts_of(learned), threads)
+    if compilation.kernels:  # to read the text; then there are others to come
+        needed += COMPILING
     allowed = free_memory() // 2 if budget is None else budget
     if needed > allowed:
         choice = learned is not None and recipe.name != PRESETS["fast"]  # a model that is loaded has its recipe
@@ -204,7 +215,7 @@ def used_memory() -> int:
     """Bytes that this process has now."""
     try:
         lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+        return next(1024 * int(line.split()[1]) for line in lines if line.startswith("Rss:"))
     except (OSError, StopIteration):
         return PROGRAM
 

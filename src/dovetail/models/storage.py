@@ -26,6 +26,7 @@ from dovetail.bitext.paths import check_on_disk
 from dovetail.bitext.store import AT_ONCE, arrays_of, file_of
 from dovetail.bitext.views import views as view_names
 from dovetail.bitext.vocabulary import Vocabulary
+from dovetail.durable import to_disk
 from dovetail.errors import InputError
 from dovetail.models.checks import Unsound
 from dovetail.models.exchange import exchange
@@ -115,6 +116,8 @@ def _pieces(content: Content) -> Iterable[bytes | memoryview]:
 def _write(path: Path, content: Content) -> None:
     with open(path, "wb") as file:
         file.writelines(_pieces(content))
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _digest(content: Content) -> str:
@@ -134,7 +137,10 @@ def save_model(path: str | PathLike[str], files: Mapping[str, Content]) -> None:
             for name, content in files.items():
                 (beside / name).parent.mkdir(exist_ok=True)
                 _write(beside / name, content)
+            for folder in {beside, *((beside / name).parent for name in files)}:
+                to_disk(folder)
             _put_in_place(beside, place)
+            to_disk(place.parent)
         finally:
             shutil.rmtree(beside, ignore_errors=True)  # what was not finished, or the old model
 
