@@ -3,9 +3,14 @@
     python benchmarks/serial.py --output benchmarks/results/serial.md
 
 One process learns from a text and links it, on one thread, after a run on ten pairs that compiled what there is to compile.
-All that is ever handed to threads goes through `Pool`: each such task is timed (*shared*), and the rest is *serial*, reading
-in a thread of its own, too.  The tasks of each call are then dealt, in their order, to 32 cores that are free.  Of looking
-words up, which is done within Python, as much counts as serial as keeps two threads from being twice as fast at it as one.
+All that is ever handed to threads goes through `Pool`: each such task is timed (*shared*), and the rest is *serial*.  The
+tasks of each call are then dealt, in their order, to 32 cores that are free.
+
+What is done in a thread of its own beside other serial work that takes as long at least counts as shared, and takes no
+time on many cores: reading while parts are aligned; of a stream, taking parts or going on with answers, whichever is less.
+Shards that `Pool.side_by_side` works on at the same time share the cores; serial is then what each of them does alone, of so
+many at a time, or what the caller does with their answers meanwhile, whichever takes longer.  Of looking words up, which is
+done within Python, as much counts as serial as keeps two threads from being twice as fast at it as one.
 What cores take from each other in caches and memory is not in these figures: `threads.py` shows it for two.
 """
 
@@ -25,6 +30,7 @@ from typing import Any, NamedTuple
 import commits
 from aligners import libraries
 from dovetail.errors import InputError
+from dovetail.pool import side_by_side
 from loaded_model import CORES, LOOK_UP, share_alone
 from loaded_model import STAGES as OF_LOADED
 from measure import CommandError, exit_when_terminated, machine_facts
@@ -33,15 +39,17 @@ from same_speed import DATA, SET, surroundings, work_folder, write_pairs
 from stages import Stages
 
 RECIPES = ("fast", "default", "best")
+SIDE_BY_SIDE = side_by_side(CORES)
 FEW, MANY = 10, 100_000  # pairs that compile; pairs whose words are looked up by two threads
 SOURCE = Path(__file__).resolve().parents[1] / "src"
-READ, REST = "read", "the rest"
+READ, ALIGN, REST = "read", "align and write", "the rest"
 STAGES = {
     "number words and draw": ["dovetail.cli.run:lesson"],
     "estimate memory": ["dovetail.cli.run:check_budget"],
     "other views": ["dovetail.aligner:Aligner._fitted_views"],
     "lay out": [
         "dovetail.aligner:shards_of",
+        "dovetail.bitext.sharding:ManyShards._lay_out",
         "dovetail.bitext.sharding:lay_out_pieces",
         "dovetail.bitext.sharding:unite",
     ],
@@ -49,7 +57,7 @@ STAGES = {
     "E-steps": ["dovetail.engines.threads:Threads.sum"],
     "M-steps": ["dovetail.training.em:fit"],
     LOOK_UP: OF_LOADED[LOOK_UP],
-    "align and write": ["dovetail.cli.run:Run._write"],
+    ALIGN: ["dovetail.cli.run:Run._write"],
 }
 
 
@@ -85,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 {machine_line(machine_facts())}; {libraries()}.
 {commits.working_tree()}; the first {options.pairs:,} pairs of {SET}, from text to links, learning and start included but for
 what is loaded and compiled at first. Seconds of one thread; *on {CORES} cores*: the serial ones, and the shared ones' tasks
-dealt to so many cores as they are cut.
+dealt to so many cores as they are cut. What is read while parts are aligned, or cut into words, counts as shared. Shards of
+`best` are worked on {SIDE_BY_SIDE} at a time, with {CORES // SIDE_BY_SIDE} of the cores for each: serial is what the longest
+line of them does alone.
 
 {"".join(f"## {recipe}{chr(10)}{chr(10)}{table(stages)}{chr(10)}{chr(10)}" for recipe, stages in found.items())}"""
     page = page.rstrip() + "\n"
@@ -124,6 +134,10 @@ def stages_of(recipe: str, pairs: str, work: str) -> dict[str, Spent]:
     for stage, seconds in clock.stages.spent.items():
         found[stage] = found.get(stage, Spent()) + Spent(serial=seconds)
     clock.stages.end()
+    # A text is read on while it is aligned.
+    aligned = sum((found.get(stage, Spent()) for stage in (LOOK_UP, ALIGN)), Spent())
+    read = min(found[READ].serial, aligned.serial + aligned.shared / CORES) if READ in found else 0.0
+    found[READ] = found.get(READ, Spent()) + Spent(-read, read)
     if LOOK_UP in found:  # not for a text that is aligned at once
         many = min(MANY, int(pairs))
         share = share_alone(aligners[0], *(str(Path(work, f"{many}.{side}")) for side in ("source", "target")))
@@ -140,6 +154,10 @@ class Watch:
         self.stages = Stages(thread_time)  # the caller's own seconds: it has none while it waits for the pool
         self.shared: dict[str, Spent] = {}
         self.within = False  # a part that is worked on side by side with others
+        self.elsewhere = (
+            0.0  # seconds of such parts, and of other threads than the one that a stream's own seconds are of
+        )
+        self.beside: list[Spent] | None = None  # what tasks took that a shard beside others handed to threads
 
     def watch(self) -> list[Any]:
         """Begin; the list will have the aligner that links."""
@@ -158,11 +176,24 @@ class Watch:
         self.stages.put("dovetail.bitext.stream:_Reader.run", self._reading)
         self.stages.put("dovetail.pool:Pool.map", self._mapping)
         self.stages.put("dovetail.pool:Pool.stream", self._streaming)
+        self.stages.put("dovetail.pool:Pool.side_by_side", self._beside)
         return aligners
 
     def add(self, stage: str, seconds: Sequence[float]) -> None:
-        spent = Spent(0.0, sum(seconds), makespan(seconds, CORES))
+        cores = CORES if self.beside is None else CORES // SIDE_BY_SIDE
+        spent = Spent(0.0, sum(seconds), makespan(seconds, cores))
+        if self.beside is not None:
+            self.beside.append(spent)
         self.shared[stage] = self.shared.get(stage, Spent()) + spent
+
+    def _own(self) -> float:
+        """The caller's own seconds so far, without those that other threads would have spent."""
+        return thread_time() - self.elsewhere
+
+    def _at_once(self, stage: str, seconds: float) -> None:
+        """So many serial seconds are spent beside others, which take as long at least."""
+        self.shared[stage] = self.shared.get(stage, Spent()) + Spent(-seconds, seconds)
+        self.elsewhere += seconds
 
     def _reading(self, run: Callable[..., Any]) -> Callable[..., Any]:
         def call(reader: Any) -> None:
@@ -195,19 +226,68 @@ class Watch:
             timed = _timing(self.stages.timed("", function), seconds)
 
             def work(part: Any) -> Any:
-                self.within = True
+                began, self.within = thread_time(), True
                 try:
                     return timed(part)
                 finally:
                     self.within = False
+                    self.elsewhere += thread_time() - began
+
+            taken, used = [0.0], [0.0]
+
+            def each() -> Iterator[Any]:
+                waiting = iter(parts)
+                while True:
+                    began = self._own()
+                    part = next(waiting, None)
+                    taken[0] += self._own() - began
+                    if part is None:
+                        return
+                    yield part
 
             try:
-                yield from run(pool, work, parts)
+                for answer in run(pool, work, each()):
+                    began = self._own()
+                    yield answer
+                    on_answer = self._own() - began
+                    used[0] += on_answer
+                    self.elsewhere += on_answer  # for a stream that this one takes its parts from
             finally:
                 self.stages.spent.pop("", None)  # they are in `seconds`
                 self.add(stage, seconds)
+                self._at_once(stage, min(taken[0], used[0]))
 
         return call
+
+    def _beside(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        def call(pool: Any, function: Callable[..., Any], parts: Iterable[Any]) -> Iterator[Any]:
+            own: list[Spent] = []  # of each part
+            rest = [0.0]  # what the caller did with each answer
+
+            def work(part: Any) -> Any:
+                began, self.beside = thread_time(), []
+                try:
+                    return function(part)
+                finally:
+                    on_cores = sum(spent.on_cores for spent in self.beside)
+                    own.append(Spent(serial=thread_time() - began, on_cores=on_cores))
+                    self.beside = None
+
+            stage = self.stages.running[-1]
+            for answer in run(pool, work, parts):
+                began = thread_time()
+                yield answer
+                rest.append(thread_time() - began)
+            alone, all_of_it = [spent.serial for spent in own], [spent.serial + spent.on_cores for spent in own]
+            less = _less(alone, rest)
+            self.shared[stage] = self.shared.get(stage, Spent()) + Spent(-less, less, less - _less(all_of_it, rest))
+
+        return call
+
+
+def _less(parts: Sequence[float], rest: Sequence[float]) -> float:
+    """By how much sooner parts and what the caller does with their answers are done side by side than in turn."""
+    return sum(parts) + sum(rest) - max(makespan(parts, SIDE_BY_SIDE), sum(rest[:-1])) - rest[-1]
 
 
 def _timing(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:

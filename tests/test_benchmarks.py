@@ -627,6 +627,13 @@ def test_shared_seconds_are_dealt_to_cores_and_serial_ones_are_not():
     )
 
 
+def test_parts_side_by_side_are_as_late_as_the_longest_line_or_whoever_takes_their_answers():
+    assert serial.SIDE_BY_SIDE == 4
+    assert serial._less([1.0] * 8, [0.0]) == 6.0  # two in each line
+    assert serial._less([1.0] * 8, [0.5] * 8) == 12.0 - 3.5 - 0.5  # the last answer comes at the end
+    assert serial._less([], [0.0]) == 0.0
+
+
 def test_what_threads_are_given_is_told_from_what_is_serial(hansards, tmp_path, capsys):
     for pairs in (serial.FEW, 90):
         same_speed.write_pairs(hansards, pairs, tmp_path)

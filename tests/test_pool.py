@@ -225,3 +225,62 @@ def test_a_forked_process_has_threads_of_its_own():
 def test_a_number_of_threads_that_cannot_be_is_refused(threads):
     with pytest.raises(InputError, match="at least 1"):
         Aligner(threads=threads)
+
+
+def test_parts_side_by_side_are_answered_in_order_and_few_are_held():
+    pool, met, held = Pool(3), threading.Barrier(2), []
+
+    def part(number):
+        held.append(number)
+        if number < 2:
+            met.wait(10)  # alone, a part would wait in vain
+        return sum(pool.map(lambda n: number * n, NUMBERS))
+
+    answers = pool.side_by_side(part, range(8))
+    for number, answer in enumerate(answers):
+        assert answer == 190 * number
+        assert max(held) <= number + 2
+
+
+def test_one_thread_gets_one_part_done_after_the_other():
+    pool, caller = Pool(1), threading.current_thread()
+    assert list(pool.side_by_side(lambda number: (number, threading.current_thread()), range(3))) == [
+        (number, caller) for number in range(3)
+    ]
+
+
+def test_what_goes_wrong_in_a_part_stops_those_beside_it():
+    pool, begun, tasks = Pool(2), threading.Event(), []
+
+    def task(number):
+        begun.set()
+        time.sleep(0.01)
+        tasks.append(number)
+
+    def part(number):
+        if number == 0:
+            assert begun.wait(10)
+            raise ValueError("full")
+        pool.map(task, [(n,) for n in range(1000)])
+
+    with pytest.raises(ValueError, match="full"):
+        list(pool.side_by_side(part, range(5)))
+    ended = len(tasks)
+    assert ended < 100
+    time.sleep(0.1)
+    assert len(tasks) <= ended + 2  # tasks that had begun
+
+
+def test_parts_side_by_side_end_when_nobody_wants_more_of_them():
+    pool, tasks = Pool(2), []
+
+    def part(number):
+        if number:
+            pool.map(lambda n: (time.sleep(0.01), tasks.append(n)), [(n,) for n in range(1000)])
+
+    answers = pool.side_by_side(part, range(3))
+    next(answers)
+    answers.close()
+    ended = len(tasks)
+    time.sleep(0.1)
+    assert len(tasks) <= ended + 2 < 100

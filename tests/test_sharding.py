@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -150,6 +151,11 @@ def test_a_shard_with_too_long_rows_is_halved_until_it_has_none(demo, tmp_path, 
     assert sum(map(many.pieces_of, range(len(many)))) == len(whole.pieces)
     again = ManyShards(demo, POOL, Folder(tmp_path), 1 << 40)  # finds them in the folder
     assert [len(shard.pieces) for shard in again] == [len(shard.pieces) for shard in many]
+    for name in ("shard-00001", f"shard-{len(many) - 1:05d}"):  # or goes on behind the first one
+        Folder(tmp_path).remove(name)
+    again = ManyShards(demo, POOL, Folder(tmp_path), 1 << 40)
+    np.testing.assert_array_equal(again.slots.target, whole.slots.target)
+    assert sum(map(again.pieces_of, range(len(again)))) == len(whole.pieces)
 
 
 @given(pairs=bitexts)
@@ -338,6 +344,53 @@ def test_many_shards_teach_what_one_does(recipe, options, demo, tmp_path, monkey
     cut_into(monkeypatch, 12_000)
     assert len(ManyShards(demo, POOL, Store(), 12_000)) > 2
     assert learned(recipe, demo, tmp_path / "many", **options) == one
+
+
+@pytest.mark.parametrize(("recipe", "options"), [("hmm", {}), ("joint-best", SOME)])
+@pytest.mark.usefixtures("small_blocks")
+def test_shards_side_by_side_teach_what_they_do_in_turn(recipe, options, demo, monkeypatch):
+    cut_into(monkeypatch, 12_000)
+    found = [Aligner(recipe, seed=1, threads=threads, **options).fit(demo) for threads in (1, 2, 5)]
+    first, *others = [aligner.model.lexicon.arrays() | aligner.model.arrays() for aligner in found]
+    for other in others:
+        for name, values in first.items():
+            np.testing.assert_array_equal(values, other[name], err_msg=name)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_progress_is_told_in_the_callers_thread(demo, monkeypatch):
+    cut_into(monkeypatch, 12_000)
+    seen = []
+
+    def watch(progress):
+        seen.append((progress, threading.current_thread()))
+        if progress.iteration == 1 and progress.done % progress.total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Aligner("hmm", threads=3, ibm1_iterations=2).fit(demo, watch)
+    assert {thread for _, thread in seen} == {threading.current_thread()}
+    assert sorted(progress.done for progress, _ in seen) == [progress.done for progress, _ in seen]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("dovetail-side")]
+
+
+@pytest.mark.parametrize("what", ["shard-from", "memory", "counts"])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.usefixtures("small_blocks")
+def test_a_disk_that_is_full_is_told_whoever_writes_a_shard(what, threads, demo, monkeypatch):
+    cut_into(monkeypatch, 12_000)
+    put, left = Folder.put, [2]
+
+    def failing_put(folder, name, arrays, lasting=False):
+        if name.startswith(what):
+            left[0] -= 1
+        if left[0] < 0:
+            monkeypatch.setattr(store, "file_of", failing(errno.ENOSPC))
+        put(folder, name, arrays, lasting)
+
+    monkeypatch.setattr(Folder, "put", failing_put)
+    with pytest.raises(InputError, match=r"no room left to work in .* Free some space"):
+        Aligner("joint-best", threads=threads, **SOME).fit(demo)
 
 
 @pytest.mark.parametrize(("recipe", "options"), BAYES)

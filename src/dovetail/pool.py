@@ -125,6 +125,30 @@ class Pool:
         finally:
             stopped.set()
 
+    def side_by_side(self, function: Callable[[P], T], parts: Iterable[P]) -> Iterator[T]:
+        """function(part) for each part, in their order, few at a time, each of which hands tasks to `map`.
+
+        For parts that keep all threads busy but for some work of their own: meanwhile threads have the other parts' tasks.
+        Each part has a thread besides those of the pool.  Who has one thread only gets one part done after the other, as in
+        `stream`; when nobody wants further answers, parts end with the task that they are at.
+        """
+        if self.threads == 1 or getattr(_thread, "working", False):
+            yield from map(function, parts)
+            return
+        stopped, at_once, _ = Event(), side_by_side(self.threads), self.executor  # made before others ask for it
+
+        def work(part: P) -> T:
+            _thread.stopped = stopped.is_set  # a thread has no other work before or after
+            if stopped.is_set():
+                raise CancelledError
+            return function(part)
+
+        with ThreadPoolExecutor(at_once, "dovetail-side") as executor:
+            try:
+                yield from in_order(lambda part: executor.submit(work, part), parts, at_once)
+            finally:
+                stopped.set()
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.threads})"
 
@@ -175,6 +199,11 @@ def _each(held: list[Callable[[], None]]) -> None:
 
 def _begin() -> None:
     _thread.working, _thread.stopped = True, None
+
+
+def side_by_side(threads: int) -> int:
+    """How many parts `Pool.side_by_side` works on at a time: few, for a shard, say, takes hundreds of megabytes."""
+    return 1 if threads == 1 else min(max(threads // 8, 2), 4)
 
 
 def usable_cores() -> int:

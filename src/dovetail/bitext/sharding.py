@@ -153,27 +153,32 @@ class ManyShards(StoredShards, Corpus):
 
     @cached_property
     def slots(self) -> Slots:
-        """Lay out the shards that are not in the store yet, one by one, then give all slots numbers in the whole text."""
-        waiting, self._runs = self._runs[::-1], []
-        while waiting:
-            first, last = waiting.pop()
-            name = _name(len(self._runs))
-            if name in self.store:
-                _, end = self.store.get(name)["run"].tolist()
-            else:
-                shard = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
-                # A row that is too long for ranks has a slot for every word of the text, and the text may be large.
-                if len(shard.blocks) > 1 and np.diff(shard.slots.row_start).max(initial=0) > RANK_LIMIT:
-                    middle = first + shard.blocks[len(shard.blocks) // 2].first
-                    waiting += [(middle, last), (first, middle)]
-                    continue
-                end = last
-                self.store.put(name, {**packed(shard), "run": np.array([first, last])})
-            if end < last:  # it was halved when it was laid out
-                waiting.append((end, last))
-            self._runs.append((first, end))
-        self.number = len(self._runs)
+        """Lay out the shards that are not in the store yet, then give all slots numbers in the whole text."""
+        self._lay_out()
         return unite([_name(number) for number in range(self.number)], self.n_targets, self.store, self._pool)
+
+    def _lay_out(self) -> None:
+        waiting, self._runs = self._runs, []
+        while (name := _name(len(self._runs))) in self.store:
+            first, last = self.store.get(name)["run"].tolist()
+            self._runs.append((first, last))
+        done = self._runs[-1][1] if self._runs else 0  # in the midst of one that was halved when it was laid out
+        waiting = [(max(first, done), last) for first, last in waiting if last > done]
+        for runs in self._pool.side_by_side(lambda run: self._put(*run), waiting):
+            for first, last in runs:
+                self.store.rename(_begun(first), _name(len(self._runs)))
+                self._runs.append((first, last))
+        self.number = len(self._runs)
+
+    def _put(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Lay out a run of pieces, by name of its first one; as several shards if one would have too long rows."""
+        shard = self._laid_out(np.arange(first, last), self._pool, self._block_cells, self.longest)
+        # A row that is too long for ranks has a slot for every word of the text, and the text may be large.
+        if len(shard.blocks) > 1 and np.diff(shard.slots.row_start).max(initial=0) > RANK_LIMIT:
+            middle = first + shard.blocks[len(shard.blocks) // 2].first
+            return self._put(first, middle) + self._put(middle, last)
+        self.store.put(_begun(first), {**packed(shard), "run": np.array([first, last])})
+        return [(first, last)]
 
     def __len__(self) -> int:
         _ = self.slots
@@ -367,6 +372,11 @@ def unpacked(arrays: dict[str, np.ndarray], place: Place | None, n_targets: int,
 
 def _name(number: int) -> str:
     return f"shard-{number:05d}"
+
+
+def _begun(first: int) -> str:
+    """What a shard is called before it is known how many there are before it: by its first piece."""
+    return f"shard-from-{first}"
 
 
 def _joined(parts: list[np.ndarray], none: np.ndarray) -> np.ndarray:

@@ -127,7 +127,7 @@ class TextSource:
         else:
             return Held.of(self.read(keep_text))
         pool = pool or Pool(1)
-        for part in pool.stream(holding.cut, holding.chosen(self._blocks())):
+        for part in pool.stream(holding.cut, holding.uncut(self._blocks(), pool)):
             holding.add(*part)
         return holding.held(pool)
 
@@ -151,6 +151,21 @@ class _Uncut(NamedTuple):
     blocks: list[_Lines | _Pairs]
 
 
+class _Whole(NamedTuple):
+    """All pairs from number `first` on, in consecutive blocks, of which every `step`-th is wanted."""
+
+    first: int
+    step: int
+    blocks: list[_Lines | _Pairs]
+
+    def chosen(self) -> _Uncut:
+        number, chosen = self.first, []
+        for block in self.blocks:
+            chosen.append(block.every(-number % self.step, self.step))
+            number += len(block)
+        return _Uncut(self.first + -self.first % self.step, self.step, [block for block in chosen if len(block)])
+
+
 class _Holding:
     """Every `step`-th pair of what has come so far, cut into words some thousands at a time.
 
@@ -164,21 +179,29 @@ class _Holding:
         self._step, self._pairs, self._cells = 1, 0, 0
         self._parts: list[Bitext] = []
 
-    def chosen(self, blocks: Iterable[_Lines | _Pairs]) -> Iterator[_Uncut]:
-        """What is to be held of the blocks of a text."""
+    def uncut(self, blocks: Iterable[_Lines | _Pairs], pool: Pool) -> Iterator[_Uncut]:
+        """What is to be held of the blocks of a text, which the pool's threads choose from while it is read on."""
+        waiting = _Uncut(0, self._step, [])
+        for chosen in pool.stream(_Whole.chosen, self._wholes(blocks)):
+            if not waiting.blocks:
+                waiting = chosen
+            elif chosen.step == waiting.step and sum(map(len, waiting.blocks)) < HELD_AT_ONCE:
+                waiting.blocks.extend(chosen.blocks)
+            else:
+                yield waiting
+                waiting = chosen
+        yield waiting
+
+    def _wholes(self, blocks: Iterable[_Lines | _Pairs]) -> Iterator[_Whole]:
         waiting: list[_Lines | _Pairs] = []
-        first, step = 0, self._step
+        first = 0
         for block in blocks:
-            if step != self._step or sum(map(len, waiting)) >= HELD_AT_ONCE:
-                if waiting:
-                    yield _Uncut(first, step, waiting)
-                waiting, step = [], self._step
-                first = self._pairs + -self._pairs % step
-            chosen = block.every(-self._pairs % step, step)
+            waiting.append(block)
             self._pairs += len(block)
-            if len(chosen):
-                waiting.append(chosen)
-        yield _Uncut(first, step, waiting)
+            if self._pairs - first >= HELD_AT_ONCE:
+                yield _Whole(first, self._step, waiting)
+                waiting, first = [], self._pairs
+        yield _Whole(first, self._step, waiting)
 
     def cut(self, uncut: _Uncut) -> tuple[int, int, Bitext]:
         """The pairs' words, with the first one's number and the step between them."""

@@ -94,6 +94,10 @@ class Store:
     def remove(self, name: str) -> None:
         self._groups.pop(name, None)
 
+    def rename(self, name: str, new: str) -> None:
+        """Call a group otherwise."""
+        self._groups[new] = self._groups.pop(name)
+
     def __contains__(self, name: str) -> bool:
         return name in self._groups
 
@@ -140,6 +144,10 @@ class Folder(Store):
 
     def remove(self, name: str) -> None:
         self._place(name).unlink(missing_ok=True)
+
+    def rename(self, name: str, new: str) -> None:
+        with room_in(self.path):
+            os.replace(self._place(name), self._place(new))
 
     def __contains__(self, name: str) -> bool:
         return self._place(name).exists()

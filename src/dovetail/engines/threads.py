@@ -1,4 +1,4 @@
-"""Shards one after another on this machine, threads within each; parts of a text side by side."""
+"""Shards on this machine, few at a time, threads within each; parts of a text side by side."""
 
 from __future__ import annotations
 
@@ -19,12 +19,21 @@ class Threads(Engine):
     def sum(
         self, model: Learner, corpus: Sequence[Shard], memory: Sequence[Memory], worked: Worked
     ) -> tuple[Statistics, list[Memory]]:
+        if len(memory) == 1:
+            statistics, remembered = expect(model, corpus, 0, memory[0], self.pool, worked)
+            return statistics, [remembered]
+
+        def one(number: int) -> tuple[Statistics, Memory, list[int]]:
+            done: list[int] = []  # progress is told in the caller's thread
+            return *expect(model, corpus, number, memory[number], self.pool, done.append), done
+
         total: Statistics | None = None
         kept = []
-        for number, known in enumerate(memory):
-            statistics, remembered = expect(model, corpus, number, known, self.pool, worked)
+        for statistics, remembered, done in self.pool.side_by_side(one, range(len(memory))):
             total = statistics if total is None else total + statistics
             kept.append(remembered)
+            for pieces in done:
+                worked(pieces)
         if total is None:
             raise ValueError("a corpus has at least one shard")
         return total, kept

@@ -23,7 +23,7 @@ from dovetail.errors import InputError
 from dovetail.fitting import in_shards, view_recipe
 from dovetail.kernels.compiled import compilation
 from dovetail.options import Settings
-from dovetail.pool import Pool
+from dovetail.pool import Pool, side_by_side
 from dovetail.recipes import PRESETS, Recipe
 from dovetail.training.drawing import Lesson, SampleOptions
 
@@ -34,10 +34,9 @@ COMPILING = 180 * MB  # what a run takes besides that has to compile its kernels
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
-LOADED_ALIGNING = {
-    "joint-hmm": 6
-}  # the same as ALIGNING of a model that was loaded, which looks cells up by their words,
-LOADED_BESIDE = 15 * MB  # and of each further thread besides its part
+# The same as ALIGNING of a model that was loaded, if it looks cells up by their words; and of each further thread besides its part.
+LOADED_ALIGNING, LOADED_BESIDE = {"joint-hmm": 6}, 15 * MB
+BESIDE_OTHERS = 0.75  # of what a shard takes, for each further one at the same time: their peaks do not all meet
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie; of one in shards they are in mapped files
 
@@ -140,12 +139,15 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     if samples_first(recipe.options, facts):
         sample = recipe.options.sample
         stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
-    per_token = TOKEN
+    per_token, beside = TOKEN, 0.0
     if in_shards(recipe, facts.sampled, facts.cells):
-        stages[-1] = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS), SHARD_CELLS, float(facts.words)
+        in_all = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS)
+        stages[-1] = in_all, SHARD_CELLS, float(facts.words)
+        beside = BESIDE_OTHERS * (side_by_side(threads) - 1) * facts.learning(in_all, SHARD_CELLS, 0.0)
         per_token = 0
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
-    learning = max(facts.learning(*stage) for stage in stages)
+    *before, last = (facts.learning(*stage) for stage in stages)
+    learning = max([*before, last + beside])
     learning += per_token * facts.tokens + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     kernels = LIVE_KERNELS if recipe.model == "joint-hmm" else 0

@@ -178,7 +178,7 @@ class JointHMM(Model):
         name, store = live_slots(shard.place.number), shard.place.store
         rows = store.get(name)
         slots = Slots(rows["row_start"], rows["target"], shard.slots.n_targets)
-        return replace(self, lexicon=self.lexicon.taken(slots, store.get(places_of(name))["places"]))
+        return replace(self, lexicon=self.lexicon.taken(slots, store.get(places_of(name))["places"], pool))
 
     def _expect_block(
         self,
@@ -330,7 +330,7 @@ class JointHMM(Model):
         lexicon, slots, narrow = self.lexicon, links.slots, self.narrow
         if links.used is not None:
             narrow = Narrow(replace(lexicon), links.used)  # a copy, without its tables of all slots, which are large
-            lexicon, slots = lexicon.restricted(links.used), slots[links.used]
+            lexicon, slots = lexicon.restricted(links.used, pool), slots[links.used]
         lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, narrow=narrow)
 
@@ -339,7 +339,7 @@ class JointHMM(Model):
         lexicon = self.lexicon
         if not self.united:
             lexicon = lexicon.learning(links.unite(lexicon.slots.n_targets, pool), pool)
-        lexicon = lexicon.with_counts(links.whole(lexicon.slots), (links.null_forward, links.null_reverse), pool)
+        lexicon = lexicon.with_counts(links.whole(lexicon.slots, pool), (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, united=True)
 
     def widened(self, pool: Pool) -> JointHMM:
@@ -412,10 +412,14 @@ def _narrowed(
     place: Place, slots: Slots, links: LinkCounts, used: np.ndarray, cells: list[Live], pool: Pool
 ) -> LinkCounts:
     """The links of the slots that have a live cell; cells are given these slots' numbers, and the store the slots."""
-    before = np.concatenate([[0], np.cumsum(used)])
-    place.store.put(live_slots(place.number), {"row_start": before[slots.row_start], "target": slots.target[used]})
-    pool.map(Live.renumbered, [(live,) for live in cells], before)
-    return LinkCounts(links.slots[used], links.null_forward, links.null_reverse)
+    places = np.flatnonzero(used)
+    number = np.empty(len(used), np.int32 if len(used) < 1 << 31 else np.int64)
+    number[places] = np.arange(len(places), dtype=number.dtype)
+    rows = np.searchsorted(places, slots.row_start)
+    target, counts = pool.map(np.take, [(slots.target, places), (links.slots, places)])
+    place.store.put(live_slots(place.number), {"row_start": rows, "target": target})
+    pool.map(Live.renumbered, [(live,) for live in cells], number)
+    return LinkCounts(counts, links.null_forward, links.null_reverse)
 
 
 def _token_moves(block: Block | None) -> tuple[TokenMoves, TokenMoves]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dovetail.bitext.sharding import StoredShards, places_of, unite
 from dovetail.bitext.shards import Block, Slots
-from dovetail.bitext.store import Store
+from dovetail.bitext.store import Store, release
 from dovetail.kernels.hmm import word_jumps as kernels
 from dovetail.kernels.live import cells as live_kernels
 from dovetail.kernels.records import TARGET_SIDE, Side, Workspace
@@ -75,12 +75,26 @@ class LinksApart:
         """All slots that have a live cell in some shard; each shard is told where its own are."""
         return unite([live_slots(number) for number in self.shards], n_targets, self.store, pool)
 
-    def whole(self, slots: Slots) -> np.ndarray:
+    def whole(self, slots: Slots, pool: Pool) -> np.ndarray:
         """Sums of the counts of all shards, by slot."""
         total = np.zeros(len(slots))
+        parts = []
         for number in self.shards:
-            places = self.store.get(places_of(live_slots(number)))["places"]
-            total[places] += self.store.get(_counts(number))["counts"]
+            rows, places = (
+                self.store.get(live_slots(number))["row_start"],
+                self.store.get(places_of(live_slots(number))),
+            )
+            parts.append((rows, places["places"], self.store.get(_counts(number))["counts"]))
+
+        def run(first: int, last: int) -> None:
+            for rows, places, counts in parts:
+                own = slice(rows[first], rows[last])
+                total[places[own]] += counts[own]
+                for values in (rows, places, counts):  # all of them: what the system mapped around the run, too
+                    release(values)
+
+        pool.map(run, slots.runs())
+        for number in self.shards:
             self.store.remove(_counts(number))
         return total
 

@@ -142,9 +142,11 @@ class CountedLexicon(Lexicon):
 
     def with_counts(self, counts: np.ndarray, nulls: tuple[np.ndarray, np.ndarray], pool: Pool) -> CountedLexicon:
         """The M-step: other counts, of links and of NULL's."""
-        pool.map(StemLevel.recount, [(level,) for level in self.levels], counts)
+        sums = [(sums_by_word, counts, self.slots)]
+        levels = [(StemLevel.recount, level, counts) for level in self.levels]
+        totals, *_ = pool.map(lambda function, *arguments: function(*arguments), [*sums, *levels])
         tables = Nulls(*(_null_table(null) for null in nulls))
-        return replace(self, counts=counts, totals=sums_by_word(counts, self.slots), nulls=tables)
+        return replace(self, counts=counts, totals=totals, nulls=tables)
 
     @property
     def _used(self) -> list[tuple[int, float]]:
@@ -254,11 +256,11 @@ class CountedLexicon(Lexicon):
             pairs, targets = pairs + len(of_pairs), targets + slots.n_targets + 1
         return lookup.Known(np.concatenate(starts), np.concatenate(partners), np.concatenate(counts), targets)
 
-    def restricted(self, used: np.ndarray) -> CountedLexicon:
+    def restricted(self, used: np.ndarray, pool: Pool) -> CountedLexicon:
         """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
         places = np.flatnonzero(used)
         rows = np.searchsorted(places, self.slots.row_start)
-        return self.taken(Slots(rows, self.slots.target[places], self.slots.n_targets), places)
+        return self.taken(Slots(rows, self.slots.target[places], self.slots.n_targets), places, pool)
 
     def widened(self, whole: CountedLexicon, used: np.ndarray, pool: Pool) -> CountedLexicon:
         """Undo `restricted`: these counts, and nothing for the slots that were left out."""
@@ -322,15 +324,19 @@ class CountedLexicon(Lexicon):
             levels=_stem_levels(slots, self.vocabularies, self._used, pool),
         )
 
-    def taken(self, slots: Slots, places: np.ndarray) -> CountedLexicon:
+    def taken(self, slots: Slots, places: np.ndarray, pool: Pool) -> CountedLexicon:
         """For some slots, which are at `places` of its own."""
+        groups = [(level.group,) for level in self.levels]
+        pseudo = [(self.pseudo_counts,)] if len(self.pseudo_counts) else []
+        counts, bins, *found = pool.map(np.take, [(self.counts,), (self.spelling.bins,), *pseudo, *groups], places)
+        levels = zip(self.levels, found[len(pseudo) :], strict=True)
         return replace(
             self,
             slots=slots,
-            counts=self.counts[places],
-            spelling=self.spelling.restricted(places),
-            pseudo_counts=self.pseudo_counts[places] if len(self.pseudo_counts) else self.pseudo_counts,
-            levels=[level.restricted(places) for level in self.levels],
+            counts=counts,
+            spelling=replace(self.spelling, bins=bins),
+            pseudo_counts=found[0] if pseudo else self.pseudo_counts,
+            levels=[replace(level, group=group) for level, group in levels],
         )
 
     def compact(self, store: Store | None = None) -> CountedLexicon:

@@ -46,9 +46,6 @@ class SpellingPrior:
     def for_slots(self, slots: Slots, vocabularies: tuple[Vocabulary, Vocabulary], pool: Pool) -> SpellingPrior:
         return replace(self, bins=compare_spellings(slots, *vocabularies, pool, self.like))
 
-    def restricted(self, used: np.ndarray) -> SpellingPrior:
-        return replace(self, bins=self.bins[used])
-
     def weights(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
         """What the spellings of each word's pairs add to its prior weight, by source and by target word."""
         sums = np.zeros(slots.n_sources), np.zeros(slots.n_targets)

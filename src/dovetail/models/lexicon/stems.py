@@ -79,10 +79,6 @@ class StemLevel:
             total[:] = 0.0
         counted_kernels.add_by_word(self.groups.row_start, self.groups.target, self.counts, *self.totals)
 
-    def restricted(self, used: np.ndarray) -> StemLevel:
-        """For some of the slots; the groups and their counts are the same arrays."""
-        return replace(self, group=self.group[used])
-
     def compact(self) -> StemLevel:
         """Groups with a count only, sorted by target stem within a source stem; the groups of slots are dropped."""
         groups, counts = self.groups.kept(self.counts, 0.0)
