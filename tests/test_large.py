@@ -438,12 +438,17 @@ def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
     bitext = Bitext.from_pairs([(["a"] * 9, ["b"] * 9)] * 9, options=TextOptions())
     learned = lesson(bitext, recipe.options)
     needed = required_memory(recipe, facts_of(learned))
+    monkeypatch.setattr(memory, "compilation", SimpleNamespace(kernels=0))
     monkeypatch.setattr(memory, "free_memory", lambda: 2 * needed)
     memory.check_budget(recipe, learned, None)
     monkeypatch.setattr(memory, "free_memory", lambda: 2 * needed - 2)
     with pytest.raises(InputError, match="half of what is free is"):
         memory.check_budget(recipe, learned, None)
     memory.check_budget(recipe, learned, needed)
+    memory.compilation.kernels = 1
+    with pytest.raises(InputError, match="the budget is"):
+        memory.check_budget(recipe, learned, needed)
+    memory.check_budget(recipe, learned, needed + memory.COMPILING)
     assert memory.free_memory() > 0
 
 

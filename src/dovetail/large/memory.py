@@ -34,7 +34,7 @@ COMPILING = 180 * MB  # what a run takes besides that has to compile its kernels
 ALIGNING = 12  # for each cell of the parts of a stream that are read, aligned and written at once
 PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
-# The same as ALIGNING of a model that was loaded, if it looks cells up by their words; and of each further thread besides its part.
+# The same of a model that was loaded, where it looks cells up by their words; and of each further thread beside its part.
 LOADED_ALIGNING, LOADED_BESIDE = {"joint-hmm": 6}, 15 * MB
 BESIDE_OTHERS = 0.75  # of what a shard takes, for each further one at the same time: their peaks do not all meet
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
