@@ -396,7 +396,7 @@ def test_the_command_line_takes_constraints_of_the_users_own(tmp_path, capsys, m
     )
     for text, message in (
         (right, ""),
-        ('[{"name": "dictionary"}]', "cannot be made"),
+        ('[{"name": "dictionary"}]', "lacks pairs"),
         ('[{"name": "dictionry", "pairs": []}]', "dictionry"),
         ("{", "not a list of constraints"),
         ('[{"pairs": []}]', "not a list of constraints"),

@@ -252,11 +252,11 @@ def evened(model: FertilityModel, vocabularies: tuple[Vocabulary, Vocabulary]) -
     of its J words go to the empty ones, lambda = lambda(NULL) = J / 2 I.
     """
     lexicon = model.lexicon
-    sizes = lexicon.slots.n_targets, lexicon.slots.n_sources
+    even = [1.0 / max(size, 1) for size in (lexicon.slots.n_targets, lexicon.slots.n_sources)]
     for first, last in slot_parts(len(lexicon.slots)):
-        lexicon.table[first:last] = 1.0 / np.array(sizes, np.float32)
+        lexicon.table[first:last] = even
         release(lexicon.table[first:last])
-    nulls = Nulls(*(np.full(size, 1.0 / size, np.float32) for size in sizes))
+    nulls = Nulls(*(np.full_like(null, value) for null, value in zip(lexicon.nulls, even, strict=True)))
     tokens = [int(fertility.tokens.sum()) for fertility in model.fertility]
     means = tokens[1] / max(tokens[0], 1) / 2, tokens[0] / max(tokens[1], 1) / 2
     forward, reverse = map(_even, model.fertility, means, vocabularies)
