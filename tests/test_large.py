@@ -528,16 +528,22 @@ def test_links_and_models_are_on_the_disk_before_they_have_their_names(tmp_path,
 @pytest.mark.parametrize("recipe", ["fast", "default", "best", "hmm", "graca2010-bijective"])
 def test_the_estimate_is_close_to_what_a_run_needs(texts, tmp_path, recipe):
     """Here of a small text.  Rss and not Pss, since other tests' processes share the libraries."""
-    chance = random.Random(1)
-    words = [f"w{n}" for n in range(3000)]
-    files = tmp_path / "x.en", tmp_path / "x.fr"
-    lines = [[words[int(3000 * chance.random() ** 3)] for _ in range(25)] for _ in range(4000)]
-    for path in files:
-        path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    files = made_up(tmp_path, 4000, 25)
     command = [sys.executable, "-m", "dovetail", "align", *map(str, files), "-o", str(tmp_path / "links")]
     run(texts, *command[4:6], "--recipe", recipe, "-o", tmp_path / "links")  # kernels are compiled, if they have to be
     need = need_of([*command, "--recipe", recipe, "--quiet"], tmp_path, "Rss")
     assert required(recipe, files) == pytest.approx(need.memory, rel=0.25)
+
+
+def made_up(folder, pairs, length):
+    """Two files of the same lines, of 3,000 words, some far more often than others."""
+    chance = random.Random(1)
+    words = [f"w{n}" for n in range(3000)]
+    lines = [[words[int(3000 * chance.random() ** 3)] for _ in range(length)] for _ in range(pairs)]
+    files = folder / "x.en", folder / "x.fr"
+    for path in files:
+        path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    return files
 
 
 def required(recipe, files):
@@ -550,12 +556,7 @@ def required(recipe, files):
 )
 @pytest.mark.parametrize("recipe", ["fast", "hmm"])
 def test_the_estimate_of_a_loaded_model_is_close_to_what_a_long_stream_needs(texts, tmp_path, recipe):
-    chance = random.Random(1)
-    words = [f"w{n}" for n in range(3000)]
-    files = tmp_path / "x.en", tmp_path / "x.fr"
-    lines = [[words[int(3000 * chance.random() ** 3)] for _ in range(24)] for _ in range(40_000)]
-    for path in files:
-        path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    files = made_up(tmp_path, 40_000, 24)
     few = [tmp_path / "few.en", tmp_path / "few.fr"]
     for path, whole in zip(few, files, strict=True):
         path.write_text("".join(whole.read_text("utf-8").splitlines(keepends=True)[:500]), "utf-8")

@@ -95,7 +95,10 @@ def _mend_streams() -> None:
 
 
 def _hear_signals() -> None:
-    """An end from outside, or of the terminal, raises, so that unfinished files are removed; nohup's is left in peace."""
+    """An end from outside, or of the terminal, raises, so that unfinished files are removed; nohup's is left in peace.
+
+    It is heard wherever it comes.
+    """
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) != signal.SIG_IGN:
@@ -108,7 +111,7 @@ def _hear_signals() -> None:
             told(what)
             return
         code = getattr(what.exc_value, "code", None)
-        number = code - 128 if isinstance(code, int) else signal.SIGINT
+        number = code - 128 if isinstance(code, int) and code > 128 else signal.SIGINT
         again = Timer(AGAIN, _thread.interrupt_main, [number])
         again.daemon = True
         again.start()
