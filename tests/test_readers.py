@@ -109,7 +109,7 @@ def test_two_files_in_step_give_the_lines_of_their_pairs_or_the_same_refusal(tmp
         patch.setattr("dovetail.bitext.text._BUFFER_BYTES", size)
         try:
             for side, block in read_in_step(*paths):
-                sides[side] += block
+                sides[side] += block.raw
         except InputError as error:
             refused = str(error)
     assert refused == expected
@@ -142,7 +142,7 @@ def test_pipes_filled_line_by_line_never_wait_for_each_other(tmp_path):
         threading.Thread(target=target, args=arguments, daemon=True).start()
     lines = [0, 0]
     for side, block in read_in_step(*paths):
-        lines[side] += block.count(b"\n")
+        lines[side] += block.raw.count(b"\n")
     assert lines == [20_000, 20_000]  # far more than a pipe holds
 
 

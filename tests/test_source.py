@@ -15,6 +15,7 @@ from dovetail.bitext.joining import joined, picked
 from dovetail.bitext.paths import files_of_sides
 from dovetail.bitext.source import TextSource, hold, pair_cells
 from dovetail.bitext.text import atomic_writer, read_lines
+from dovetail.kernels.text.lines import every_line
 from dovetail.pool import Pool
 from dovetail.training.drawing import SampleOptions, lesson
 
@@ -49,6 +50,17 @@ def test_what_is_picked_and_joined_is_what_would_have_been_read(pairs, data):
     whole = joined([Bitext.from_pairs(pairs[:cut]), Bitext.from_pairs(pairs[cut:])])
     assert same(whole, bitext)
     assert [whole.tokens(n) for n in range(len(pairs))] == [bitext.tokens(n) for n in range(len(pairs))]
+
+
+@given(st.lists(st.binary(max_size=5).map(lambda line: line.replace(b"\n", b"")), min_size=1), st.data())
+@settings(deadline=None)
+def test_every_nth_line_of_raw_text_is_what_splitting_it_gives(lines, data):
+    first, step = data.draw(st.integers(0, len(lines) + 2)), data.draw(st.integers(1, 5))
+    ended = [line + b"\n" for line in lines[:-1]] + [lines[-1] + data.draw(st.sampled_from([b"", b"\n"]))]
+    text = b"".join(ended)
+    chosen = np.empty(len(text), np.uint8)
+    used = every_line(np.frombuffer(text, np.uint8), first, step, chosen)
+    assert chosen[:used].tobytes() == b"".join(ended[first::step])
 
 
 def text_of(count, seed=3):

@@ -403,7 +403,8 @@ def read_bitext(
     options = TextOptions(tokenizer, Normaliser(lower, form))
     tokenizer_pair(tokenizer)
     if target is not None and format in (None, "lines") and tokenizer == "whitespace" and columns is None:
-        return Bitext.from_lines(read_in_step(source, target, encoding_errors), options=options, keep_text=keep_text)
+        blocks = ((side, block.raw) for side, block in read_in_step(source, target, encoding_errors))
+        return Bitext.from_lines(blocks, options=options, keep_text=keep_text)
     pairs = read_pairs(
         source,
         target,

@@ -32,14 +32,6 @@ class LineBuffer:
         if self.ends[-1] != len(self.content):
             self.ends.append(len(self.content))
 
-    def take(self, lines: int) -> bytes:
-        """The first so many lines, which go from here."""
-        end, rest = self.ends[lines], np.frombuffer(self.ends[lines:], np.int64)
-        taken = bytes(self.content[:end])
-        del self.content[:end]
-        self.ends = array("q", (rest - end).tobytes())
-        return taken
-
     def __len__(self) -> int:
         return len(self.ends) - 1
 

@@ -10,7 +10,7 @@ from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from dovetail.bitext.paths import files_of_sides, filled
-from dovetail.bitext.text import MAGIC, StrPath, display_name, read_blocks, read_lines
+from dovetail.bitext.text import MAGIC, LineBlock, StrPath, display_name, read_blocks, read_lines
 from dovetail.errors import InputError
 from dovetail.registry import Registry
 
@@ -172,8 +172,8 @@ def _read_two_files(request: Request) -> Iterator[Pair]:
         yield source, target
 
 
-def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "strict") -> Iterator[tuple[int, bytes]]:
-    """Two files of lines in blocks of whole lines in UTF-8, (0, the source's) and (1, the target's), with their ends.
+def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "strict") -> Iterator[tuple[int, LineBlock]]:
+    """Two files of lines in blocks of whole lines, (0, the source's) and (1, the target's).
 
     Whatever is wrong is what `read_pairs` finds wrong.  The file that is behind comes next: two pipes that are filled
     line by line never wait for each other.
@@ -183,7 +183,7 @@ def read_in_step(source: StrPath, target: StrPath, encoding_errors: str = "stric
         yield from _two_files_in_step(paths[0], paths[1], encoding_errors)
 
 
-def _two_files_in_step(source: StrPath, target: StrPath, encoding_errors: str) -> Iterator[tuple[int, bytes]]:
+def _two_files_in_step(source: StrPath, target: StrPath, encoding_errors: str) -> Iterator[tuple[int, LineBlock]]:
     paths = source, target
     _check_standard_input(os.fspath(source), os.fspath(target))
     blocks = [read_blocks(path, encoding_errors) for path in paths]
@@ -196,7 +196,7 @@ def _two_files_in_step(source: StrPath, target: StrPath, encoding_errors: str) -
             open_sides.remove(side)
         else:
             lines[side] += block.lines
-            yield side, block.raw
+            yield side, block
         for longer, shorter in ((0, 1), (1, 0)):
             if shorter not in open_sides and lines[longer] > lines[shorter]:
                 raise _unmatched(paths[longer], paths[shorter], lines[shorter] + 1)

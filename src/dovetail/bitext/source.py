@@ -16,9 +16,10 @@ from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.readers import Pair, read_pairs
 from dovetail.bitext.sharding import cells_of, piece_cells
 from dovetail.bitext.store import Folder, Store
-from dovetail.bitext.stream import lines_in_step, stream_parts
+from dovetail.bitext.stream import LinesInStep, lines_in_step, stream_parts
 from dovetail.bitext.tokenize import tokenizer_pair
 from dovetail.bitext.windows import cut
+from dovetail.kernels.text.lines import every_line
 from dovetail.pool import Pool
 
 HELD_AT_ONCE = 1 << 13  # pairs that are cut into words together
@@ -136,7 +137,7 @@ class TextSource:
         lines = reading.get("format") in (None, "lines") and reading.get("columns") is None
         if self.target is not None and lines and self.options.tokenizer == "whitespace":
             errors = reading.get("encoding_errors", "strict")
-            yield from (_Lines(*block) for block in lines_in_step(self.source, self.target, errors))
+            yield from map(_Lines, lines_in_step(self.source, self.target, errors))
             return
         pairs = read_pairs(self.source, self.target, **reading)
         while block := list(islice(pairs, HELD_AT_ONCE)):
@@ -249,34 +250,28 @@ class _All(_Holding):
 class _Lines:
     """Consecutive pairs as whole lines of two files."""
 
-    def __init__(self, source: bytes, target: bytes) -> None:
-        self._sides = source, target
-        self._lines = source.count(b"\n") + (not source.endswith(b"\n"))
+    def __init__(self, lines: LinesInStep) -> None:
+        self._lines = lines
 
     def __len__(self) -> int:
-        return self._lines
+        return len(self._lines)
 
     def every(self, first: int, step: int) -> _Lines:
         if (first, step) == (0, 1):
             return self
-        chosen = _Lines(*(_every(side, first, step) for side in self._sides))
-        chosen._lines = len(range(first, self._lines, step))
-        return chosen
+        source, target = (_every(lines, first, step) for _, lines in self._lines.sides)
+        return _Lines(LinesInStep(source, target, len(range(first, len(self), step))))
 
     @staticmethod
     def bitext(blocks: list[Any], options: TextOptions, keep_text: bool) -> Bitext:
-        lines = chain.from_iterable(enumerate(block._sides) for block in blocks)
-        return Bitext.from_lines(lines, options=options, keep_text=keep_text)
+        sides = chain.from_iterable(block._lines.sides for block in blocks)
+        return Bitext.from_lines(sides, options=options, keep_text=keep_text)
 
 
 def _every(lines: bytes, first: int, step: int) -> bytes:
-    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == ord("\n")) + 1
-    starts = np.concatenate([[0], ends])
-    if lines.endswith(b"\n"):
-        starts = starts[:-1]
-    chosen = starts[first::step].tolist()
-    after = np.concatenate([starts[1:], [len(lines)]])[first::step].tolist()
-    return b"".join(lines[a:b] for a, b in zip(chosen, after, strict=True))
+    """Every so many-th line, from one of them on."""
+    chosen = np.empty(len(lines), np.uint8)
+    return chosen[: every_line(np.frombuffer(lines, np.uint8), first, step, chosen)].tobytes()
 
 
 class _Pairs:

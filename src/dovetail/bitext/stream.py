@@ -8,17 +8,21 @@ not let their sizes matter.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from os import PathLike
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 from dovetail.bitext.corpus import Bitext, TextOptions
 from dovetail.bitext.normalise import Normaliser
-from dovetail.bitext.numbering import LineBuffer
 from dovetail.bitext.readers import read_in_step, read_pairs
+from dovetail.bitext.text import LineBlock
 
 T = TypeVar("T")
 
@@ -60,8 +64,8 @@ def stream_parts(
     if target is not None and lines and options.tokenizer == "whitespace":
         errors = reading.get("encoding_errors", "strict")
         parts = (
-            (sum(map(_lines, blocks)), partial(_from_lines, blocks, options, keep_text))
-            for blocks in read_ahead(lambda: lines_in_step(source, target, errors, skip), PART_PAIRS, _lines)
+            (sum(map(LinesInStep.__len__, blocks)), partial(_from_lines, blocks, options, keep_text))
+            for blocks in read_ahead(lambda: lines_in_step(source, target, errors, skip), PART_PAIRS, len)
         )
     else:
         parts = (
@@ -80,27 +84,67 @@ def _numbered(made: Callable[[], Bitext], first: int) -> Bitext:
     return part
 
 
-def _from_lines(blocks: list[tuple[bytes, bytes]], options: TextOptions, keep_text: bool) -> Bitext:
-    return Bitext.from_lines(chain.from_iterable(map(enumerate, blocks)), options=options, keep_text=keep_text)
+@dataclass(frozen=True)
+class LinesInStep:
+    """So many whole lines of each of two files; the last ones of a file may lack their ends."""
+
+    source: bytes
+    target: bytes
+    lines: int
+
+    def __len__(self) -> int:
+        return self.lines
+
+    @property
+    def sides(self) -> Iterator[tuple[int, bytes]]:
+        """As `Bitext.from_lines` takes them."""
+        return enumerate((self.source, self.target))
+
+
+def _from_lines(blocks: list[LinesInStep], options: TextOptions, keep_text: bool) -> Bitext:
+    sides = chain.from_iterable(block.sides for block in blocks)
+    return Bitext.from_lines(sides, options=options, keep_text=keep_text)
 
 
 def lines_in_step(
     source: str | PathLike[str], target: str | PathLike[str], errors: str = "strict", skip: int = 0
-) -> Iterator[tuple[bytes, bytes]]:
+) -> Iterator[LinesInStep]:
     """Whole lines of two files, as many of one as of the other, without the first `skip` of either."""
-    waiting = LineBuffer(), LineBuffer()
-    for side, lines in read_in_step(source, target, errors):
-        waiting[side].extend(lines)
-        while ready := min(skip or PART_PAIRS, *map(len, waiting)):
-            taken = waiting[0].take(ready), waiting[1].take(ready)
+    waiting = _Waiting(), _Waiting()
+    for side, block in read_in_step(source, target, errors):
+        waiting[side].put(block)
+        while ready := min(skip or PART_PAIRS, *(own.lines for own in waiting)):
+            taken = LinesInStep(waiting[0].take(ready), waiting[1].take(ready), ready)
             if skip:
                 skip -= ready
             else:
                 yield taken
 
 
-def _lines(block: tuple[bytes, bytes]) -> int:
-    return block[0].count(b"\n") or 1  # the last line may lack its end
+class _Waiting:
+    """Lines of one file that wait for those of the other: nothing is copied, and no line looked for, before it must be."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._blocks: deque[tuple[bytes | memoryview, int]] = deque()  # with the number of their lines
+
+    def put(self, block: LineBlock) -> None:
+        self._blocks.append((block.raw, block.lines))
+        self.lines += block.lines
+
+    def take(self, lines: int) -> bytes:
+        """The first so many lines, which go from here."""
+        self.lines -= lines
+        taken = []
+        while lines:
+            raw, own = self._blocks.popleft()
+            if own > lines:
+                end = int(np.flatnonzero(np.frombuffer(raw, np.uint8) == ord("\n"))[lines - 1]) + 1
+                self._blocks.appendleft((memoryview(raw)[end:], own - lines))
+                raw, own = memoryview(raw)[:end], lines
+            taken.append(raw)
+            lines -= own
+        return b"".join(taken)
 
 
 def read_ahead(

@@ -79,7 +79,8 @@ class WorkFolder:
         spools = list(found.values())
         blocks: Iterable[tuple[int, bytes]]
         if len(found) == 2:  # whoever fills both may wait until both are read
-            blocks = read_in_step(text.source, cast(StrPath, text.target), "strict")
+            both = read_in_step(text.source, cast(StrPath, text.target), "strict")
+            blocks = ((side, block.raw) for side, block in both)
         else:
             blocks = ((0, block) for side in found for block in _blocks(getattr(text, side)))
         if not all(map(os.path.exists, spools)):  # of two both, anew: they belong together
