@@ -194,8 +194,9 @@ def test_a_full_disk_is_told_with_a_remedy_and_nothing_half_is_left(tmp_path, mo
     monkeypatch.setattr(store, "file_of", failing(errno.ENOSPC))
     with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
         folder.table("table", (5000, 2), np.float64)
-    with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
-        folder.put("some", {"array": np.zeros(3)})
+    for pool in (None, POOL):
+        with pytest.raises(InputError, match=f"{tmp_path}: no room left .* Free some space"):
+            folder.put("some", {"array": np.zeros(3)}, pool)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -258,6 +259,22 @@ def test_files_are_those_of_the_library(described):
         for name, (dtype, shape) in described.items()
     }
     assert b"".join(file_of(arrays)) == save(arrays)
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "COPIED_AT_ONCE", 16)  # many tasks
+        Folder(name).put("some", arrays, POOL)
+        assert (Path(name) / "some.safetensors").read_bytes() == save(arrays)
+
+
+@pytest.mark.parametrize("kind", [Store, Folder])
+def test_a_group_that_is_not_filled_to_its_end_is_not_there(kind, tmp_path):
+    own = kind(*[tmp_path] * (kind is Folder))
+    with pytest.raises(ZeroDivisionError), own.room("some", {"array": ((3,), np.int32)}) as group:
+        group["array"][:] = 1 // 0
+    assert "some" not in own
+    with own.room("some", {"array": ((3,), np.int32)}) as group:
+        group["array"][:] = range(3)
+    assert own.get("some")["array"].tolist() == [0, 1, 2]
+    assert len(list(tmp_path.iterdir())) == (kind is Folder)
 
 
 def test_arrays_that_no_file_can_hold_are_named():
@@ -381,12 +398,13 @@ def test_a_disk_that_is_full_is_told_whoever_writes_a_shard(what, threads, demo,
     cut_into(monkeypatch, 12_000)
     put, left = Folder.put, [2]
 
-    def failing_put(folder, name, arrays, lasting=False):
+    def failing_put(folder, name, arrays, *settings):
         if name.startswith(what):
             left[0] -= 1
         if left[0] < 0:
             monkeypatch.setattr(store, "file_of", failing(errno.ENOSPC))
-        put(folder, name, arrays, lasting)
+            monkeypatch.setattr(os, "posix_fallocate", failing(errno.ENOSPC), raising=False)
+        put(folder, name, arrays, *settings)
 
     monkeypatch.setattr(Folder, "put", failing_put)
     with pytest.raises(InputError, match=r"no room left to work in .* Free some space"):

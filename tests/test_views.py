@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import unicodedata
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from dovetail.bitext.joining import picked
 from dovetail.bitext.normalise import Normaliser
 from dovetail.bitext.shards import shard_of
 from dovetail.bitext.source import pair_cells
-from dovetail.bitext.views import Seen, Views, characters, cut_entries, stem
+from dovetail.bitext.views import FIRST_UNSPACED, UNSPACED, Seen, Views, characters, cut_entries, stem
 from dovetail.cli import dovetail
 from dovetail.fitting import view_lessons
 from dovetail.kernels.links.mix import mix
@@ -42,6 +43,11 @@ def aligner():
 
 
 words = st.text(st.sampled_from("ab京都กิé"), min_size=1, max_size=4)
+
+
+def test_no_letter_before_the_first_unspaced_one_is_of_a_script_without_spaces():
+    assert not any(unicodedata.name(chr(code), "").startswith(UNSPACED) for code in range(ord(FIRST_UNSPACED)))
+    assert unicodedata.name(chr(ord(FIRST_UNSPACED) + 1)).startswith(UNSPACED)
 
 
 @settings(deadline=None)

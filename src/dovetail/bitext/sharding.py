@@ -177,7 +177,7 @@ class ManyShards(StoredShards, Corpus):
         if len(shard.blocks) > 1 and np.diff(shard.slots.row_start).max(initial=0) > RANK_LIMIT:
             middle = first + shard.blocks[len(shard.blocks) // 2].first
             return self._put(first, middle) + self._put(middle, last)
-        self.store.put(_begun(first), {**packed(shard), "run": np.array([first, last])})
+        self.store.put(_begun(first), {**packed(shard), "run": np.array([first, last])}, self._pool)
         return [(first, last)]
 
     def __len__(self) -> int:
@@ -311,12 +311,21 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     row_start, target = cumulative(np.concatenate(lengths)), target[:done]
     width = np.int32 if row_start[-1] < 1 << 31 else np.int64
     for name, starts, own in zip(names, row_starts, ranks, strict=True):
-        places = np.repeat(row_start[:-1].astype(width), np.diff(starts))
-        places += own
+        with store.room(places_of(name), {"places": (own.shape, width)}) as group:
+            pool.map(_place, slot_runs(starts), row_start, starts, own, group["places"])
         release(starts)
-        release(own)
-        store.put(places_of(name), {"places": places})
     return Slots(row_start, target, n_targets)
+
+
+def _place(
+    first: int, last: int, row_start: np.ndarray, starts: np.ndarray, ranks: np.ndarray, places: np.ndarray
+) -> None:
+    """Of words first..last - 1, where a group's slots are among all: behind each row's start in all, by rank."""
+    own = slice(int(starts[first]), int(starts[last]))
+    places[own] = np.repeat(row_start[first:last].astype(places.dtype), np.diff(starts[first : last + 1]))
+    places[own] += ranks[own]
+    release(ranks[own])
+    release(places[own])
 
 
 def places_of(name: str) -> str:

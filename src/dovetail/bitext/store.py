@@ -13,14 +13,15 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from dovetail.durable import allocate, room_in, to_disk
+from dovetail.pool import Pool
 
 # Types in a file and numpy's names of them; the library puts arrays of the last of them first.
 _DTYPES = {"BOOL": "b1", "U8": "u1", "I8": "i1", "I16": "i2", "U16": "u2", "F16": "f2"}
@@ -30,6 +31,8 @@ _ORDER = (*_DTYPES,)
 # Places of a mapped array that are read before its pages are released: the system may map megabytes around each.
 FROM_A_FILE = 1 << 6
 AT_ONCE = 1 << 24  # bytes of an array that are written together
+COPIED_AT_ONCE = 1 << 22  # the same where threads share them out
+Like = Mapping[str, tuple[tuple[int, ...], Any]]  # shapes and types of arrays
 
 
 class _Shared(mmap.mmap):
@@ -84,8 +87,16 @@ class Store:
     def __init__(self) -> None:
         self._groups: dict[str, dict[str, np.ndarray]] = {}
 
-    def put(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+    def put(self, name: str, arrays: Mapping[str, np.ndarray], pool: Pool | None = None) -> None:
+        """Keep these as a group; large ones are written by the pool's threads where there is anything to write."""
         self._groups[name] = dict(arrays)
+
+    @contextmanager
+    def room(self, name: str, like: Like) -> Iterator[dict[str, np.ndarray]]:
+        """Arrays for a group, to be filled, by many threads if need be: it is there when the block ends."""
+        arrays = {key: np.empty(*one) for key, one in like.items()}
+        yield arrays
+        self.put(name, arrays)
 
     def get(self, name: str) -> dict[str, np.ndarray]:
         """Arrays that may be written to; whether that changes what is stored is left open."""
@@ -122,22 +133,43 @@ class Folder(Store):
         with room_in(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
 
-    def put(self, name: str, arrays: Mapping[str, np.ndarray], lasting: bool = False) -> None:
+    def put(
+        self, name: str, arrays: Mapping[str, np.ndarray], pool: Pool | None = None, *, lasting: bool = False
+    ) -> None:
         """`lasting`: even if power fails the next moment."""
+        if pool is not None and not lasting:
+            with self.room(name, {key: (values.shape, values.dtype) for key, values in arrays.items()}) as places:
+                _copy(arrays, places, pool)
+            return
+        with self._begun(name) as file:
+            file.writelines(file_of(arrays))
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
+        if lasting:
+            to_disk(self.path)
+
+    @contextmanager
+    def room(self, name: str, like: Like) -> Iterator[dict[str, np.ndarray]]:
+        header, abouts, size = _layout(like)
+        with self._begun(name) as file:
+            allocate(file, size)
+            mapped = _Shared(file.fileno(), 0)
+            mapped[: len(header)] = header
+            yield {key: _mapped(mapped, len(header), about) for key, about in abouts.items()}
+
+    @contextmanager
+    def _begun(self, name: str) -> Iterator[BinaryIO]:
+        """A file beside the group's place, which has it when the block ends without exception."""
         place = self._place(name)
         beside = place.with_name(f".{place.name}.{os.getpid()}")
         with room_in(self.path):
             try:
-                with open(beside, "wb") as file:
-                    file.writelines(file_of(arrays))
-                    if lasting:
-                        file.flush()
-                        os.fsync(file.fileno())
+                with open(beside, "w+b") as file:
+                    yield file
                 os.replace(beside, place)
             finally:
                 beside.unlink(missing_ok=True)  # what could not be written to its end takes no room
-            if lasting:
-                to_disk(self.path)
 
     def get(self, name: str) -> dict[str, np.ndarray]:
         return arrays_of(self._place(name))
@@ -223,18 +255,9 @@ def file_of(arrays: Mapping[str, np.ndarray]) -> Iterator[bytes | memoryview]:
 
     The same bytes as the library makes, which would first join them in one string.
     """
-    names = {key: _type_of(key, values) for key, values in arrays.items()}
-    # The widest first, so that every array lies where its numbers may lie.
-    ordered = sorted(arrays, key=lambda key: (-_ORDER.index(names[key]), key))
-    header, begin = {}, 0
-    for key in ordered:
-        values, end = arrays[key], begin + arrays[key].nbytes
-        header[key] = {"dtype": names[key], "shape": list(values.shape), "data_offsets": [begin, end]}
-        begin = end
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    yield len(text).to_bytes(8, "little") + text
-    for key in ordered:
+    header, abouts, _ = _layout({key: (values.shape, values.dtype) for key, values in arrays.items()})
+    yield header
+    for key in abouts:
         values = arrays[key]
         flat = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
         for first in range(0, len(flat), AT_ONCE):
@@ -254,12 +277,44 @@ def arrays_of(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     return {key: _mapped(mapped, begin, about) for key, about in header.items() if key != "__metadata__"}
 
 
-def _type_of(name: str, values: np.ndarray) -> str:
+def _layout(like: Like) -> tuple[bytes, dict[str, dict[str, Any]], int]:
+    """Of a file of such arrays: what stands before them, where each is behind that, in their order, and its size."""
+    names = {key: _type_of(key, np.dtype(dtype)) for key, (_, dtype) in like.items()}
+    abouts, begin = {}, 0
+    # The widest first, so that every array lies where its numbers may lie.
+    for key in sorted(like, key=lambda key: (-_ORDER.index(names[key]), key)):
+        shape, dtype = like[key]
+        end = begin + int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+        abouts[key] = {"dtype": names[key], "shape": list(shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(abouts, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text, abouts, 8 + len(text) + begin
+
+
+def _copy(arrays: Mapping[str, np.ndarray], places: Mapping[str, np.ndarray], pool: Pool) -> None:
+    """Fill the places with the arrays, by the pool's threads."""
+
+    def copy(own: np.ndarray, place: np.ndarray) -> None:
+        place[:] = own
+        release(place)
+        if not isinstance(map_of(own), _Copy):
+            release(own)
+
+    tasks = []
+    for key, place in places.items():
+        own, room = (values.reshape(-1) for values in (arrays[key], place))
+        step = max(COPIED_AT_ONCE // own.itemsize, 1)
+        tasks += [(own[first : first + step], room[first : first + step]) for first in range(0, len(own), step)]
+    pool.map(copy, tasks)
+
+
+def _type_of(name: str, dtype: np.dtype) -> str:
     """The file's name of an array's type."""
     try:
-        return _NAMES[values.dtype.str[1:]]
+        return _NAMES[dtype.str[1:]]
     except KeyError:
-        raise TypeError(f"{name} is of type {values.dtype}, which no file of arrays can hold") from None
+        raise TypeError(f"{name} is of type {dtype}, which no file of arrays can hold") from None
 
 
 def _mapped(mapped: mmap.mmap, begin: int, about: Mapping[str, Any]) -> np.ndarray:

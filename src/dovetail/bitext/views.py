@@ -6,7 +6,8 @@ A model over words knows nothing of rare forms; one over what they are made of, 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -25,6 +26,7 @@ WORDS = "words"
 STEM = 5  # letters of a stem
 # Scripts that are written without spaces, by how Unicode's names of their letters begin.
 UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN", "YI")
+FIRST_UNSPACED = "\u0e00"  # no letter before this one is of them, which nearly all words are told by
 
 Cut = Callable[[str], list[str]]  # what a view makes of a word: one thing or several, never none
 Cuts = tuple[Cut, Cut]  # of the source's, and of the target's
@@ -88,7 +90,7 @@ def changed_words(bitext: Bitext, cuts: Cuts, normalise: Normaliser) -> float:
     changed, tokens = np.zeros(2), np.zeros(2)
     for part in bitext.runs():
         for n, (side, cut) in enumerate(zip((part.source, part.target), cuts, strict=True)):
-            changed[n] += np.count_nonzero(_cut(side, cut, normalise).changed[side.ids])
+            changed[n] += np.count_nonzero(_changed(side, cut, normalise)[side.ids])
             tokens[n] += len(side.ids)
     return float((changed / np.maximum(tokens, 1)).max())
 
@@ -118,22 +120,35 @@ class CutWords(NamedTuple):
     pieces: np.ndarray  # int32
     starts: np.ndarray  # int64 (words,)
     sizes: np.ndarray  # int64 (words,)
-    changed: np.ndarray  # bool (words,): whether the view has something else
 
     @classmethod
-    def of(cls, words: Iterable[str], cut: Cut) -> CutWords:
-        found = [(word, cut(word)) for word in words]
-        changed = np.fromiter((pieces != [word] for word, pieces in found), bool, len(found))
-        numbers: dict[str, int] = {}
-        flat = [numbers.setdefault(piece, len(numbers)) for _, pieces in found for piece in pieces]
-        sizes = np.fromiter((len(pieces) for _, pieces in found), np.int64, len(found))
-        return cls(TokenNumbers.of(numbers), np.array(flat, np.int32), np.cumsum(sizes) - sizes, sizes, changed)
+    def of(cls, found: Iterable[list[str]]) -> CutWords:
+        """Of what the view makes of each word."""
+        found = list(found)
+        numbers: defaultdict[str, int] = defaultdict()
+        numbers.default_factory = numbers.__len__  # the next number for a piece that is new
+        flat = np.array([numbers[piece] for pieces in found for piece in pieces], np.int32)
+        sizes = np.fromiter(map(len, found), np.int64, len(found))
+        return cls(TokenNumbers.of(numbers), flat, np.cumsum(sizes) - sizes, sizes)
+
+
+def _pieces(words: Vocabulary, cut: Cut, normalise: Normaliser) -> Iterator[list[str]]:
+    return map(cut, words if normalise.identity else map(normalise, words))
 
 
 def _cut(side: Side, cut: Cut, normalise: Normaliser) -> CutWords:
     """The words of one side, once for all parts of a text, which share its vocabulary."""
-    whole = cut if normalise.identity else lambda word: cut(normalise(word))
-    return side.vocabulary.derived(("cut", cut, normalise), lambda known: CutWords.of(known, whole))
+    return side.vocabulary.derived(("cut", cut, normalise), lambda words: CutWords.of(_pieces(words, cut, normalise)))
+
+
+def _changed(side: Side, cut: Cut, normalise: Normaliser) -> np.ndarray:
+    """bool (words,): whether the view has something else for a word; once for all parts, too."""
+
+    def made(words: Vocabulary) -> np.ndarray:
+        both = zip(words, _pieces(words, cut, normalise), strict=True)
+        return np.fromiter((pieces != [word] for word, pieces in both), bool, len(words))
+
+    return side.vocabulary.derived(("changed", cut, normalise), made)
 
 
 def _seen(side: Side, cut: Cut, normalise: Normaliser) -> tuple[Side, np.ndarray]:
@@ -156,7 +171,7 @@ def characters(word: str) -> list[str]:
     >>> characters("京都府"), characters("Kyoto")
     (['京', '都', '府'], ['Kyoto'])
     """
-    if word.isascii() or not any(map(_without_spaces, word)):
+    if max(word, default="") < FIRST_UNSPACED or not any(map(_without_spaces, word)):
         return [word]
     found: list[str] = []
     for letter in word:

@@ -28,7 +28,7 @@ def expect(
     known = None if memory is None else memory.loaded(store)
     statistics, remembered = model.on(shard, pool).expect(shard, known, pool, worked)
     if remembered is not None:
-        remembered = Stored.put(remembered, number, memory, store)
+        remembered = Stored.put(remembered, number, memory, store, pool)
     return statistics.apart(corpus, number), remembered
 
 
@@ -44,10 +44,10 @@ class Stored:
     generation: int
 
     @classmethod
-    def put(cls, remembered: Any, number: int, before: Stored | None, store: Store) -> Stored:
+    def put(cls, remembered: Any, number: int, before: Stored | None, store: Store, pool: Pool) -> Stored:
         stored = cls(type(remembered), number, before.generation + 1 if before is not None else 0)
         store.remove(replace(stored, generation=stored.generation - 2).name)
-        store.put(stored.name, remembered.arrays())
+        store.put(stored.name, remembered.arrays(), pool)
         return stored
 
     def loaded(self, store: Store) -> Memory:

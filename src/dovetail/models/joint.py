@@ -417,7 +417,7 @@ def _narrowed(
     number[places] = np.arange(len(places), dtype=number.dtype)
     rows = np.searchsorted(places, slots.row_start)
     target, counts = pool.map(np.take, [(slots.target, places), (links.slots, places)])
-    place.store.put(live_slots(place.number), {"row_start": rows, "target": target})
+    place.store.put(live_slots(place.number), {"row_start": rows, "target": target}, pool)
     pool.map(Live.renumbered, [(live,) for live in cells], number)
     return LinkCounts(counts, links.null_forward, links.null_reverse)
 
