@@ -154,8 +154,8 @@ def shards_of(
 def start_at(compact: Model, words: WordMap, engine: Engine) -> Start:
     """Where a trained model is, which has the text's words at `words`."""
 
-    def lexicon(slots: Slots, table: np.ndarray | None) -> TableLexicon:
-        return TableLexicon.uniform(slots, table=table).primed_by(compact.lexicon, words, engine.pool)
+    def lexicon(slots: Slots, table: np.ndarray | None, pool: Pool) -> TableLexicon:
+        return TableLexicon.uniform(slots, table=table, pool=pool).primed_by(compact.lexicon, words, pool)
 
     return Start(lexicon, compact.jumps_to_start, lambda slots: moved(compact, slots, words, engine.pool))
 

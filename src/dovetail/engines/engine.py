@@ -29,7 +29,7 @@ def expect(
     statistics, remembered = model.on(shard, pool).expect(shard, known, pool, worked)
     if remembered is not None:
         remembered = Stored.put(remembered, number, memory, store, pool)
-    return statistics.apart(corpus, number), remembered
+    return statistics.apart(corpus, number, pool), remembered
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,9 @@ class DenseStatistics:
     def jumps(self) -> tuple[JumpCounts, ...]:
         return self.sums.jumps
 
-    def apart(self, corpus: StoredShards, number: int) -> DenseStatistics:
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> DenseStatistics:
         """Those of one of many shards, with its links put aside."""
-        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
+        return replace(self, lexicon=self.lexicon.apart(corpus, number, pool))  # type: ignore[union-attr]
 
 
 @dataclass

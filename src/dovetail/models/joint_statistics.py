@@ -52,9 +52,9 @@ class LinkCounts:
         nulls = self.null_forward + other.null_forward, self.null_reverse + other.null_reverse
         return LinkCounts(self.slots + other.slots, *nulls, used)
 
-    def apart(self, corpus: StoredShards, number: int) -> LinksApart:
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> LinksApart:
         """Those of one of many shards, put aside."""
-        corpus.store.put(_counts(number), {"counts": self.slots})
+        corpus.store.put(_counts(number), {"counts": self.slots}, pool)
         return LinksApart(corpus.store, [number], self.null_forward, self.null_reverse)
 
 
@@ -190,9 +190,9 @@ class JointStatistics:
     def log_likelihood(self) -> np.ndarray:
         return self.added().log_likelihood
 
-    def apart(self, corpus: StoredShards, number: int) -> JointStatistics:
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> JointStatistics:
         """Those of one of many shards, with its links put aside."""
-        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
+        return replace(self, lexicon=self.lexicon.apart(corpus, number, pool))  # type: ignore[union-attr]
 
 
 class OwnWords(NamedTuple):

@@ -81,9 +81,9 @@ class SampledStatistics:
             [reduce(add, self.blocks + other.blocks)],
         )
 
-    def apart(self, corpus: StoredShards, number: int) -> SampledStatistics:
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> SampledStatistics:
         """Those of one of many shards, with its links put aside."""
-        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
+        return replace(self, lexicon=self.lexicon.apart(corpus, number, pool))  # type: ignore[union-attr]
 
     def whole(self, slots: Slots, pool: Pool) -> SampledStatistics:
         """With the links of all shards, which were put aside, added up."""

@@ -100,8 +100,8 @@ class LinkStatistics:
             (self.jumps[0].plus(other.jumps[0]), self.jumps[1].plus(other.jumps[1])),
         )
 
-    def apart(self, corpus: StoredShards, number: int) -> LinkStatistics:
-        return replace(self, lexicon=self.lexicon.apart(corpus, number))  # type: ignore[union-attr]
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> LinkStatistics:
+        return replace(self, lexicon=self.lexicon.apart(corpus, number, pool))  # type: ignore[union-attr]
 
     def without_slots(self) -> LinkStatistics:
         """All but the links of slots, which are a large table."""

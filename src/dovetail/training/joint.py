@@ -91,8 +91,10 @@ def _handed_over(task: Task, leave_one_out: bool) -> tuple[JointHMM, Sequence[Me
     def schedule(model: Any, iteration: int) -> Learner:
         return Handover(model, first, task.settings.of(FormPriors).spelling) if iteration == rounds - 1 else model
 
-    lexicon = replace(task.start.lexicon(task.corpus.slots, task.room()), smoothing=Smoothing(additive=1e-5))
-    ibm1, engine = IBM1(lexicon.with_priors(task.priors, task.vocabularies), agreement=True), task.engine
+    engine = task.engine
+    lexicon = task.start.lexicon(task.corpus.slots, task.room(), engine.pool)
+    lexicon = replace(lexicon, smoothing=Smoothing(additive=1e-5)).with_priors(task.priors, task.vocabularies)
+    ibm1 = IBM1(lexicon, agreement=True)
     return em.fit(ibm1, task.corpus, engine, rounds, task.monitor, schedule=schedule, to_the_end=True)
 
 

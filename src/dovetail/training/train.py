@@ -26,6 +26,7 @@ from dovetail.models.model import Model
 from dovetail.models.null import Null
 from dovetail.models.registry import models
 from dovetail.options import Options, Settings, option
+from dovetail.pool import Pool
 from dovetail.registry import Registry
 from dovetail.training import em
 from dovetail.training.monitor import Monitor
@@ -43,8 +44,8 @@ class Convergence(Options):
     )
 
 
-def uniform(slots: Slots, table: np.ndarray | None) -> TableLexicon:
-    return TableLexicon.uniform(slots, table=table)
+def uniform(slots: Slots, table: np.ndarray | None, pool: Pool) -> TableLexicon:
+    return TableLexicon.uniform(slots, table=table, pool=pool)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Start:
     `warm` is the model itself for some slots.
     """
 
-    lexicon: Callable[[Slots, np.ndarray | None], TableLexicon] = uniform
+    lexicon: Callable[[Slots, np.ndarray | None, Pool], TableLexicon] = uniform
     jumps: tuple[JumpFactor, JumpFactor] | None = None
     warm: Callable[[Slots], Model] | None = None
 
@@ -105,7 +106,8 @@ class Task:
 
     def lexicon(self) -> TableLexicon:
         """The lexicon as it is before training."""
-        lexicon = replace(self.start.lexicon(self.corpus.slots, self.room()), smoothing=self.settings.of(Smoothing))
+        lexicon = self.start.lexicon(self.corpus.slots, self.room(), self.engine.pool)
+        lexicon = replace(lexicon, smoothing=self.settings.of(Smoothing))
         return lexicon.with_priors(self.priors, self.vocabularies)
 
     def room(self) -> np.ndarray | None:

@@ -69,9 +69,9 @@ class LexiconCounts:
     def whole(self, slots: Slots, pool: Pool) -> LexiconCounts:
         return self
 
-    def apart(self, corpus: StoredShards, number: int) -> CountsApart:
+    def apart(self, corpus: StoredShards, number: int, pool: Pool) -> CountsApart:
         """Those of one of many shards, put aside."""
-        corpus.store.put(_counts(number), {"counts": self.slots})
+        corpus.store.put(_counts(number), {"counts": self.slots}, pool)
         return CountsApart(corpus, [number], self.null_forward, self.null_reverse)
 
 
@@ -149,26 +149,33 @@ class TableLexicon(Lexicon):
     pseudo_counts: np.ndarray | None = None  # float32 (slots,): of all priors together
 
     @classmethod
-    def uniform(cls, slots: Slots, smoothing: Smoothing | None = None, table: np.ndarray | None = None) -> TableLexicon:
+    def uniform(
+        cls, slots: Slots, smoothing: Smoothing | None = None, table: np.ndarray | None = None, pool: Pool | None = None
+    ) -> TableLexicon:
         """Uniform over the pairs that co-occur: where EM for IBM Model 1 starts (its likelihood has one peak).
 
         `table` is where its entries are to be written, float32 (slots, 2), if that is not simply in memory.
         """
-        lengths = np.diff(slots.row_start)
-        partners = np.zeros(slots.n_targets, np.int64)
-        for first, last in slot_parts(len(slots)):
-            partners += np.bincount(slots.target[first:last], minlength=slots.n_targets)
+        pool, lengths = pool or Pool(1), np.diff(slots.row_start)
+        entries = np.empty((len(slots), 2), np.float32) if table is None else table
+
+        def partners(first: int, last: int) -> np.ndarray:
+            found = np.bincount(slots.target[first:last], minlength=slots.n_targets)
             release(slots.target[first:last])
-        table = np.empty((len(slots), 2), np.float32) if table is None else table
-        forward, reverse = 1.0 / np.maximum(lengths, 1), 1.0 / np.maximum(partners, 1)
-        for first, last in slots.runs():
+            return found
+
+        def fill(first: int, last: int) -> None:
             own = slice(slots.row_start[first], slots.row_start[last])
-            table[own, 0] = np.repeat(forward[first:last], lengths[first:last])
-            table[own, 1] = reverse[slots.target[own]]
-            release(table[own])
+            entries[own, 0] = np.repeat(forward[first:last], lengths[first:last])
+            entries[own, 1] = reverse[slots.target[own]]
+            release(entries[own])
             release(slots.target[own])
+
+        sizes = sum(pool.map(partners, slot_parts(len(slots))), np.zeros(slots.n_targets, np.int64))
+        forward, reverse = 1.0 / np.maximum(lengths, 1), 1.0 / np.maximum(sizes, 1)
+        pool.map(fill, slots.runs())
         nulls = (np.full(size, 1.0 / max(size, 1), np.float32) for size in (slots.n_targets, slots.n_sources))
-        return cls(slots, table, Nulls(*nulls), smoothing or Smoothing())
+        return cls(slots, entries, Nulls(*nulls), smoothing or Smoothing())
 
     def compact(self, store: Store | None = None) -> TableLexicon:
         """Without entries at the floor, which a missing one is read as."""
