@@ -33,8 +33,8 @@ Worked = Callable[[int], None]  # called with the number of pieces done
 class Statistics(Protocol):
     """What an E-step leaves for the M-step.  Those of several shards are added in the order of the shards.
 
-    A model that goes over many shards leaves statistics with `apart(corpus, number, pool)`, too: the same, with what is large
-    put aside in the corpus's store.
+    A model that goes over many shards leaves statistics with `apart(corpus, number, pool)`, too: the same, with what is
+    large put aside in the corpus's store.
     """
 
     log_likelihood: np.ndarray  # float64 (2,): of both directions
