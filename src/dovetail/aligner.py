@@ -339,7 +339,7 @@ class Aligner(Trained):
     ) -> dict[str, tuple[Trained, Cuts]]:
         """Models over the views that differ from the words of this text."""
         found: dict[str, tuple[Trained, Cuts]] = {}
-        for name, cuts, learned in view_lessons(bitext, self.recipe, work):
+        for name, cuts, learned in view_lessons(bitext, self.recipe, self.engine.pool, work):
             other = Aligner(view_recipe(self.recipe), seed=self.seed, engine=self.engine)
             told = None if dictionary is None else cut_entries(dictionary, bitext.options, cuts)
             other.fit(learned, progress, dictionary=told, work=None if work is None else Path(work) / name)

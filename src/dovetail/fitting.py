@@ -19,7 +19,7 @@ from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShard
 from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.source import Aside
 from dovetail.bitext.store import Folder, PassingFolder
-from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words
+from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words, cut_vocabularies
 from dovetail.engines import Engine
 from dovetail.errors import InputError
 from dovetail.models.lexicon.lexicon import Prior, PriorOptions
@@ -90,7 +90,7 @@ def view_recipe(recipe: Recipe) -> Recipe:
 
 
 def view_lessons(
-    bitext: Bitext, recipe: Recipe, work: str | PathLike[str] | None = None
+    bitext: Bitext, recipe: Recipe, pool: Pool, work: str | PathLike[str] | None = None
 ) -> Iterator[tuple[str, Cuts, Lesson]]:
     """The views that change a text, of alternatives the first, and what the models over them learn from.
 
@@ -102,18 +102,19 @@ def view_lessons(
     drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, apart)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
-            learned = _view_lesson(drawn, cuts, apart)
+            learned = _view_lesson(drawn, cuts, pool, apart)
             if learned is not None:
                 yield name, cuts, learned
                 break
 
 
-def _view_lesson(drawn: Lesson, cuts: Cuts, apart: Aside) -> Lesson | None:
+def _view_lesson(drawn: Lesson, cuts: Cuts, pool: Pool, apart: Aside) -> Lesson | None:
     """What is learned from of a view, without what else is known of its tokens; None if it changes hardly any word."""
     normaliser = drawn.bitext.options.normaliser
-    if changed_words(drawn.bitext, cuts, normaliser) < SELDOM:
+    if changed_words(drawn.bitext, cuts, normaliser, pool) < SELDOM:
         return None
-    parts = (Seen.of(part, cuts, normaliser).bitext for part in drawn.bitext.runs())
+    cut_vocabularies(drawn.bitext, cuts, normaliser)
+    parts = pool.stream(lambda part: Seen.of(part, cuts, normaliser).bitext, drawn.bitext.runs())
     seen = joined_in(apart.store(drawn.cells), parts)
     return Lesson(seen, seen, len(seen), cells_of(seen), drawn.sampled)
 
@@ -147,7 +148,7 @@ def shards_of(
         return OneShard(shard_of(bitext, pool)), nullcontext()
     if work is not None:
         return ManyShards(bitext, pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
-    folder = PassingFolder()
+    folder = PassingFolder(pool)
     return ManyShards(bitext, pool, Folder(folder.name), SHARD_CELLS), folder
 
 

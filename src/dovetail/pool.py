@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, CancelledError, Future, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from numbers import Integral
 from queue import SimpleQueue
 from threading import Event, Semaphore, Thread, local
@@ -72,21 +72,35 @@ class Pool:
 
         within = getattr(_thread, "working", False)
         number = min(self._helpers, len(work) - 1) if within else min(self.threads, len(work))
+        finished: SimpleQueue[BaseException | None] = SimpleQueue()  # far cheaper to wait for than futures
+
+        def told() -> None:
+            try:
+                run()
+                finished.put(None)
+            except BaseException as problem:
+                finished.put(problem)
+                raise
+
         # One future per thread and not per task: there are many short tasks.
-        held = [run]  # in the end let go: a future that was cancelled stays in line until some thread is free
+        held = [
+            run if within else told
+        ]  # in the end let go: a cancelled future stays in line until some thread is free
         futures = [self.executor.submit(_each, held) for _ in range(number)]
         try:
             if within:
                 run()
             else:
-                wait(futures, return_when=FIRST_EXCEPTION)
+                for _ in range(number):
+                    problem = finished.get()
+                    if problem is not None:
+                        raise problem
         finally:
             ended = True  # nothing is left to stop unless a task failed or the user interrupted
-            helping = [future for future in futures if not (within and future.cancel())]  # a part may have come first
+            helping = [future for future in futures if within and not future.cancel()]  # a part may have come first
             held.clear()
         for future in helping:
-            if within or future.done():
-                future.result()
+            future.result()
         return answers
 
     @property

@@ -214,13 +214,21 @@ class PassingFolder(TemporaryDirectory[str]):
     What they leave is removed when the process ends, and they with it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pool: Pool | None = None) -> None:
         super().__init__(prefix="dovetail-", ignore_cleanup_errors=True)
+        self._pool = pool  # whose threads remove large files side by side
 
     def cleanup(self) -> None:
+        if self._pool is not None:
+            self._pool.map(_gone, [(path,) for path in Path(self.name).glob("*.*")])
         super().cleanup()
         if os.path.exists(self.name):
             atexit.register(shutil.rmtree, self.name, ignore_errors=True)
+
+
+def _gone(path: Path) -> None:
+    with suppress(OSError):  # whoever still has it open, or is faster: the folder's own clean-up tells
+        path.unlink()
 
 
 def release(values: np.ndarray) -> None:

@@ -20,6 +20,7 @@ from dovetail.bitext.numbering import TokenNumbers
 from dovetail.bitext.vocabulary import Vocabulary
 from dovetail.errors import InputError
 from dovetail.options import Options, option
+from dovetail.pool import Pool
 from dovetail.registry import Registry
 
 WORDS = "words"
@@ -85,14 +86,24 @@ class Seen:
         return cls(Bitext(source, target, TextOptions(), bitext.first), (of_source, of_target))
 
 
-def changed_words(bitext: Bitext, cuts: Cuts, normalise: Normaliser) -> float:
+def changed_words(bitext: Bitext, cuts: Cuts, normalise: Normaliser, pool: Pool) -> float:
     """The share of words that a view has something else for, on the side where these are more."""
-    changed, tokens = np.zeros(2), np.zeros(2)
-    for part in bitext.runs():
-        for n, (side, cut) in enumerate(zip((part.source, part.target), cuts, strict=True)):
-            changed[n] += np.count_nonzero(_changed(side, cut, normalise)[side.ids])
-            tokens[n] += len(side.ids)
+    vocabularies = bitext.source.vocabulary, bitext.target.vocabulary
+    different = [_changed(words, cut, normalise) for words, cut in zip(vocabularies, cuts, strict=True)]
+
+    def count(part: Bitext) -> list[int]:
+        sides = zip((part.source, part.target), different, strict=True)
+        return [int(np.count_nonzero(own[side.ids])) for side, own in sides]
+
+    changed = np.sum([*pool.stream(count, bitext.runs())], axis=0)
+    tokens = [len(side.ids) for side in (bitext.source, bitext.target)]
     return float((changed / np.maximum(tokens, 1)).max())
+
+
+def cut_vocabularies(bitext: Bitext, cuts: Cuts, normalise: Normaliser) -> None:
+    """Cut the words of a text, before threads ask for its parts as a view has them."""
+    for side, cut in zip((bitext.source, bitext.target), cuts, strict=True):
+        _cut(side, cut, normalise)
 
 
 def cut_entries(dictionary: Mapping[Entry, float], options: TextOptions, cuts: Cuts) -> dict[Entry, float]:
@@ -141,14 +152,10 @@ def _cut(side: Side, cut: Cut, normalise: Normaliser) -> CutWords:
     return side.vocabulary.derived(("cut", cut, normalise), lambda words: CutWords.of(_pieces(words, cut, normalise)))
 
 
-def _changed(side: Side, cut: Cut, normalise: Normaliser) -> np.ndarray:
-    """bool (words,): whether the view has something else for a word; once for all parts, too."""
-
-    def made(words: Vocabulary) -> np.ndarray:
-        both = zip(words, _pieces(words, cut, normalise), strict=True)
-        return np.fromiter((pieces != [word] for word, pieces in both), bool, len(words))
-
-    return side.vocabulary.derived(("changed", cut, normalise), made)
+def _changed(words: Vocabulary, cut: Cut, normalise: Normaliser) -> np.ndarray:
+    """bool (words,): whether the view has something else for a word."""
+    both = zip(words, _pieces(words, cut, normalise), strict=True)
+    return np.fromiter((pieces != [word] for word, pieces in both), bool, len(words))
 
 
 def _seen(side: Side, cut: Cut, normalise: Normaliser) -> tuple[Side, np.ndarray]:
