@@ -21,8 +21,9 @@ from dovetail.kernels.lexicon import stems as stem_kernels
 from dovetail.kernels.lexicon.counted import without
 from dovetail.kernels.live.messages import speak, speak_to_others
 from dovetail.models.jumps.word import BINS, EDGES, WordJumps, bin_limits, bins_of
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.counted import CountedLexicon
 from dovetail.models.lexicon.spelling import SpellingPrior, compare_spellings
+from dovetail.models.lexicon.stems import FormPriors
 from dovetail.models.lexicon.stems import _known as known_stems
 from dovetail.models.lexicon.table import LexiconCounts, TableLexicon
 from dovetail.pool import Pool

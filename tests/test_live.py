@@ -23,7 +23,8 @@ from dovetail.models import joint as joint_module
 from dovetail.models.joint import JointHMM
 from dovetail.models.joint_statistics import LinkCounts
 from dovetail.models.jumps.word import BINS, POSITIONS, WordJumps, bin_limits, bins_for, bins_of
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.counted import CountedLexicon
+from dovetail.models.lexicon.stems import FormPriors
 from dovetail.models.lexicon.words import WordMap
 from dovetail.models.live import Live
 from dovetail.pool import Pool

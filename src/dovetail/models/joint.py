@@ -33,8 +33,9 @@ from dovetail.models.joint_statistics import (
     own_words,
 )
 from dovetail.models.jumps.word import BINS, WordJumps, bins_for
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.counted import CountedLexicon
 from dovetail.models.lexicon.lexicon import PriorOptions
+from dovetail.models.lexicon.stems import FormPriors
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked
 from dovetail.models.null import Null
@@ -174,11 +175,12 @@ class JointHMM(Model):
         """With the lexicon for the shard's slots, or, once live cells are chosen, for those that have some."""
         assert shard.place is not None
         if not self.united:
-            return replace(self, lexicon=self.lexicon.looked_up(shard.slots, pool))
+            return replace(self, lexicon=self.lexicon.looked_up(shard.slots, pool).with_tables_of(self.lexicon))
         name, store = live_slots(shard.place.number), shard.place.store
         rows = store.get(name)
         slots = Slots(rows["row_start"], rows["target"], shard.slots.n_targets)
-        return replace(self, lexicon=self.lexicon.taken(slots, store.get(places_of(name))["places"], pool))
+        taken = self.lexicon.taken(slots, store.get(places_of(name))["places"], pool)
+        return replace(self, lexicon=taken.with_tables_of(self.lexicon))
 
     def _expect_block(
         self,

@@ -17,7 +17,8 @@ from dovetail.models.ibm1 import IBM1, IBM1Stage, agree
 from dovetail.models.joint import JointHMM, JointOptions, LiveMemory, Phase
 from dovetail.models.joint_statistics import LinkCounts
 from dovetail.models.jumps.word import WordJumps
-from dovetail.models.lexicon.counted import CountedLexicon, FormPriors
+from dovetail.models.lexicon.counted import CountedLexicon
+from dovetail.models.lexicon.stems import FormPriors
 from dovetail.models.lexicon.table import Smoothing
 from dovetail.models.live import Live
 from dovetail.models.model import Learner, Memory, Worked

@@ -31,37 +31,11 @@ from dovetail.kernels.records import Nulls, Workspace
 from dovetail.models.checks import TINY, Array, Unsound, check_totals, checked_arrays, saved_slots
 from dovetail.models.lexicon.lexicon import Lexicon, Prior, all_pseudo_counts, described_priors, saved_priors
 from dovetail.models.lexicon.spelling import SpellingPrior, add_by_word, compare_spellings, spelled, sums_by_word
-from dovetail.models.lexicon.stems import StemLevel
+from dovetail.models.lexicon.stems import FormPriors, StemLevel
 from dovetail.models.lexicon.table import slot_parts
 from dovetail.models.lexicon.words import WordMap, picked
 from dovetail.models.live import Live
-from dovetail.options import Options, option
 from dovetail.pool import Pool
-
-
-@dataclass(frozen=True)
-class FormPriors(Options):
-    """How much the forms of words count."""
-
-    alpha: float = option(1e-4, at_least=1e-9, at_most=1e6, help="prior count of any pair of words")
-    head_stems: float = option(
-        3.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four first letters"
-    )
-    tail_stems: float = option(
-        1.5, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four last letters"
-    )
-    short_stems: float = option(
-        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of three first letters"
-    )
-    middle_stems: float = option(
-        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its third to sixth letter"
-    )
-    spelling: bool = option(True, help="whether likeness of spelling counts, as far as it is right in this text")
-
-    @property
-    def stems(self) -> tuple[float, ...]:
-        """Weights of the stem levels in the order of kernels.lexicon.stems."""
-        return self.head_stems, self.tail_stems, self.short_stems, self.middle_stems
 
 
 @dataclass
@@ -174,6 +148,11 @@ class CountedLexicon(Lexicon):
             whole = table[:, kernels.TOTAL] + table[:, kernels.PRIOR] + sum(self._weights, np.float32(0))
             table[:, kernels.SCALE] = np.float32(1) / whole
         return kernels.WordTables(*made)
+
+    def with_tables_of(self, other: CountedLexicon) -> CountedLexicon:
+        """The same, with tables that another lexicon has made, which knows as much of words."""
+        self.__dict__["tables"] = other.tables
+        return self
 
     def scoring(self, pool: Pool) -> kernels.Entries:
         """What scoring a live cell reads."""

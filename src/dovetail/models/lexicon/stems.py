@@ -16,7 +16,33 @@ from dovetail.kernels.lexicon import stems as kernels
 from dovetail.kernels.text.cooccurrence import sort_by_word
 from dovetail.models.checks import Array, check_rows, check_totals, checked_arrays
 from dovetail.models.lexicon.words import WordMap
+from dovetail.options import Options, option
 from dovetail.pool import Pool
+
+
+@dataclass(frozen=True)
+class FormPriors(Options):
+    """How much the forms of words count."""
+
+    alpha: float = option(1e-4, at_least=1e-9, at_most=1e6, help="prior count of any pair of words")
+    head_stems: float = option(
+        3.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four first letters"
+    )
+    tail_stems: float = option(
+        1.5, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of four last letters"
+    )
+    short_stems: float = option(
+        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its stem of three first letters"
+    )
+    middle_stems: float = option(
+        1.0, at_least=0.0, at_most=1e6, help="counts that a word takes from its third to sixth letter"
+    )
+    spelling: bool = option(True, help="whether likeness of spelling counts, as far as it is right in this text")
+
+    @property
+    def stems(self) -> tuple[float, ...]:
+        """Weights of the stem levels in the order of kernels.lexicon.stems."""
+        return self.head_stems, self.tail_stems, self.short_stems, self.middle_stems
 
 
 @dataclass
