@@ -99,7 +99,7 @@ def view_lessons(
     if recipe.options.of(Views).views == WORDS:
         return
     apart = aside(work)
-    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, apart)
+    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, pool, apart)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
             learned = _view_lesson(drawn, cuts, pool, apart)
@@ -115,18 +115,18 @@ def _view_lesson(drawn: Lesson, cuts: Cuts, pool: Pool, apart: Aside) -> Lesson 
         return None
     cut_vocabularies(drawn.bitext, cuts, normaliser)
     parts = pool.stream(lambda part: Seen.of(part, cuts, normaliser).bitext, drawn.bitext.runs())
-    seen = joined_in(apart.store(drawn.cells), parts)
+    seen = joined_in(apart.store(drawn.cells), parts, pool)
     return Lesson(seen, seen, len(seen), cells_of(seen), drawn.sampled)
 
 
-def _bounded(learned: Lesson, cells: int, apart: Aside) -> Lesson:
+def _bounded(learned: Lesson, cells: int, pool: Pool, apart: Aside) -> Lesson:
     """The same, or an even sample of it that has about so many cells."""
     if learned.sampled or learned.cells <= cells:
         return learned
     chosen = max(1, learned.pairs * cells // learned.cells)
     numbers = np.arange(chosen) * learned.pairs // chosen
     parts = (picked(learned.bitext, numbers[first : first + AT_ONCE]) for first in range(0, chosen, AT_ONCE))
-    return replace(learned, bitext=joined_in(apart.store(cells), parts))
+    return replace(learned, bitext=joined_in(apart.store(cells), parts, pool))
 
 
 def aside(work: str | PathLike[str] | None) -> Aside:

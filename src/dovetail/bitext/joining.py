@@ -37,9 +37,9 @@ def _both(function: Callable[..., Side], sides: tuple[Any, Any], pool: Pool | No
     return pool.map(function, [(side,) for side in sides], *shared)
 
 
-def joined_in(store: Store, parts: Iterable[Bitext]) -> Bitext:
+def joined_in(store: Store, parts: Iterable[Bitext], pool: Pool) -> Bitext:
     """The same of parts as they come, with the numbers of words in the store, and without text."""
-    joining = Joining(store)
+    joining = Joining(store, pool)
     for part in parts:
         joining.add(part)
     return joining.joined()
@@ -48,16 +48,16 @@ def joined_in(store: Store, parts: Iterable[Bitext]) -> Bitext:
 class Joining:
     """What `joined_in` has so far, of one part at least."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, pool: Pool) -> None:
         self._sides = _GrowingSide(store), _GrowingSide(store)
+        self._pool = pool  # one thread for each side
         self._first: Bitext | None = None
 
     def add(self, part: Bitext) -> None:
         """The next part."""
         if self._first is None:
             self._first = part.part(0, 0)
-        for growing, side in zip(self._sides, (part.source, part.target), strict=True):
-            growing.add(side)
+        self._pool.map(_GrowingSide.add, zip(self._sides, (part.source, part.target), strict=True))
 
     def joined(self) -> Bitext:
         """All of them, when nothing more comes."""

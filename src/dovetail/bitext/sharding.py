@@ -303,11 +303,11 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     target, lengths, done = store.table("target", (int(total[-1]),), np.int32), [], 0
     runs, at_once = slot_runs(total), 2 * pool.threads
     for begin in range(0, len(runs), at_once):
-        for partners, own in pool.map(run, runs[begin : begin + at_once]):
-            target[done : done + len(partners)] = partners
-            release(target[done : done + len(partners)])
-            lengths.append(own)
-            done += len(partners)
+        found = pool.map(run, runs[begin : begin + at_once])
+        edges = done + cumulative(np.array([len(partners) for partners, _ in found]))
+        pool.map(_copy, [(target[low:high], own) for (low, high), (own, _) in zip(pairwise(edges), found, strict=True)])
+        lengths += [own for _, own in found]
+        done = int(edges[-1])
     row_start, target = cumulative(np.concatenate(lengths)), target[:done]
     width = np.int32 if row_start[-1] < 1 << 31 else np.int64
     for name, starts, own in zip(names, row_starts, ranks, strict=True):
@@ -315,6 +315,11 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
             pool.map(_place, slot_runs(starts), row_start, starts, own, group["places"])
         release(starts)
     return Slots(row_start, target, n_targets)
+
+
+def _copy(place: np.ndarray, values: np.ndarray) -> None:
+    place[:] = values
+    release(place)
 
 
 def _place(

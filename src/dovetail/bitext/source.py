@@ -129,7 +129,7 @@ class TextSource:
             return Held.of(self.read(keep_text))
         pool = pool or Pool(1)
         for part in pool.stream(holding.cut, holding.uncut(self._blocks(), pool)):
-            holding.add(*part)
+            holding.add(*part, pool)
         return holding.held(pool)
 
     def _blocks(self) -> Iterator[_Lines | _Pairs]:
@@ -209,15 +209,15 @@ class _Holding:
         blocks = uncut.blocks or [_Pairs([])]
         return uncut.first, uncut.step, type(blocks[0]).bitext(blocks, self._options, self._keep_text)
 
-    def add(self, first: int, step: int, part: Bitext) -> None:
+    def add(self, first: int, step: int, part: Bitext, pool: Pool) -> None:
         """What comes next, in order."""
         if step < self._step:
-            part = picked(part, np.arange(-first % self._step // step, len(part), self._step // step))
+            part = picked(part, np.arange(-first % self._step // step, len(part), self._step // step), pool)
         self._parts.append(part)
         self._cells += int(pair_cells(part).sum())
         while self._cells > self._most and self._step < self._pairs:
-            thinned = joined(self._parts)
-            self._parts = [picked(thinned, np.arange(0, len(thinned), 2))]
+            thinned = joined(self._parts, pool)
+            self._parts = [picked(thinned, np.arange(0, len(thinned), 2), pool)]
             self._step *= 2
             self._cells = int(pair_cells(self._parts[0]).sum())
 
@@ -234,11 +234,11 @@ class _All(_Holding):
         self._aside = aside
         self._joining: Joining | None = None
 
-    def add(self, first: int, step: int, part: Bitext) -> None:
+    def add(self, first: int, step: int, part: Bitext, pool: Pool) -> None:
         self._cells += int(pair_cells(part).sum())
         self._parts.append(part)
         if self._joining is None and self._cells > self._aside.cells:
-            self._joining, self._keep_text = Joining(self._aside.store(self._cells)), False
+            self._joining, self._keep_text = Joining(self._aside.store(self._cells), pool), False
         while self._joining is not None and self._parts:
             self._joining.add(self._parts.pop(0))
 
