@@ -370,6 +370,16 @@ def test_a_claim_is_the_same_difference_here_and_in_the_paper(tmp_path):
     assert rows["HMMF-1 lowers the HMM's AER by"][0] is None
 
 
+def test_what_rare_words_lose_is_told_as_a_loss_of_both_directions(tmp_path):
+    store = Store(tmp_path / "cells.jsonl")
+    for job, forward, reverse in (("HMM", 70.0, 60.0), ("graca2010-bijective", 50.0, 58.0)):
+        numbers = {"forward rare R": forward, "reverse rare R": reverse}
+        store.add(Cell(graca.PAPER, job, "a-b-c", 10, 1, numbers, "sig", "abc", 0.1))
+    (table,) = claims.tables(store)
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["`graca2010-bijective` loses recall of rare words (paper: a slight drop)"] == [11.0, None]
+
+
 def test_claims_name_numbers_that_jobs_measure():
     """A number that no job has would be a dash for ever."""
     asked = []
