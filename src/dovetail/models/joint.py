@@ -318,13 +318,13 @@ class JointHMM(Model):
         model = self._united(links, pool) if isinstance(links, LinksApart) else self.with_links(links, pool)
         if not self.phase.moving:
             return model
-        forward, reverse = (
-            WordJumps.estimate(sums.jumps[side], sums.ends[side], self.jump_strength) for side in range(2)
-        )
-        fertility = self.fertility
+        ends, fertility = sums.ends, self.fertility
+        tasks: list[Any] = [(WordJumps.estimate, sums.jumps[side], ends[side], self.jump_strength) for side in range(2)]
         if fertility is not None and sums.fertility[0].shape[1] > 1:  # else there was no block to count in
-            source, target = (CategoricalFertility.estimate(beliefs) for beliefs in sums.fertility)
-            fertility = source, target
+            tasks += [(CategoricalFertility.estimate, beliefs) for beliefs in sums.fertility]
+        forward, reverse, *estimated = pool.map(lambda estimate, *counts: estimate(*counts), tasks)
+        if estimated:
+            fertility = estimated[0], estimated[1]
         return replace(model, jumps=(forward, reverse), fertility=fertility)
 
     def with_links(self, links: LinkCounts, pool: Pool) -> JointHMM:

@@ -74,6 +74,8 @@ def compare_spellings(
 ) -> np.ndarray:
     """The spelling bin of every slot."""
     bins = np.empty(len(slots), np.uint8)
+    if not len(slots):
+        return bins
     both, n_codes = spelled(source, target)
     rows = slots.row_start, slots.target
     pool.map(kernels.compare_spellings, slots.runs(), *rows, *both, n_codes, like, bins)

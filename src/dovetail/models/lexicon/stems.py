@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -135,23 +135,30 @@ class StemLevel:
         check_totals(f"{prefix}counts", groups, (counts, counts), both)
         return cls(number, weight, (source, target), groups, none, counts, both, shares)
 
+    @cached_property
+    def _open(self) -> tuple[Slots, list[np.ndarray], list[np.ndarray]]:
+        """Groups, keys and totals with one more stem, without counts, on either side: for all that it never saw."""
+        starts = self.groups.row_start
+        groups = Slots(np.append(starts, starts[-1]), self.groups.target, self.groups.n_targets + 1)
+        keys = [np.append(ours.keys, np.uint64(0)) for ours in self.stems]
+        return groups, keys, [np.append(total, 0.0) for total in self.totals]
+
     def transfer(self, words: WordMap) -> StemLevel:
         """This (compact) level for the words of another text; stems it never saw become one more, without counts."""
-        found, totals, shares = [], [], []
+        found, shares = [], []
+        groups, all_keys, totals = self._open
         for side, (ours, before, after) in enumerate(zip(self.stems, words.known, words.vocabularies, strict=True)):
             same = words.spelled_same[side]
             keys = stem_keys(letters_beside(after, before, same), self.number)
             known = before.derived(f"known stems {self.number}", partial(_known, ours))
             numbers, share = np.empty(len(same), np.int32), np.empty(len(same))
             kernels.find_stems(same, keys, known, numbers, share)
-            found.append(Stems(numbers, np.append(ours.keys, np.uint64(0))))
+            found.append(Stems(numbers, all_keys[side]))
             shares.append(share)
-            totals.append(np.append(self.totals[side], 0.0))
-        starts = self.groups.row_start
         return replace(
             self,
             stems=(found[0], found[1]),
-            groups=Slots(np.append(starts, starts[-1]), self.groups.target, self.groups.n_targets + 1),
+            groups=groups,
             totals=(totals[0], totals[1]),
             shares=(shares[0], shares[1]),
         )
