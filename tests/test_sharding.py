@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -28,6 +28,7 @@ from dovetail.durable import allocate
 from dovetail.laboratory.papers import PAPERS
 from dovetail.pool import Pool
 from dovetail.recipes import find_recipe, recipes
+from dovetail.training.drawing import lesson
 from dovetail.training.train import trainings
 from folders import contents
 from test_cli import dovetail  # noqa: F401
@@ -319,6 +320,21 @@ def test_what_was_written_to_a_private_copy_outlasts_its_being_kept(tmp_path):
     mine[2] = 7
     store.put("after", {"numbers": mine})
     assert mine.tolist() == store.get("after")["numbers"].tolist() == [0, 1, 7, 3, 4]
+
+
+@pytest.mark.parametrize(("recipe", "options"), [("hmm", {}), ("best", SOME), ("hmm-bayes", BAYES[0][1])])
+@pytest.mark.usefixtures("small_blocks")
+def test_smaller_shards_that_a_budget_may_ask_for_teach_the_same(recipe, options, files, tmp_path, monkeypatch):
+    cut_into(monkeypatch, 24_000)
+    found = set()
+    for cells in (None, 12_000, 5_000):
+        aligner, work = Aligner(recipe, seed=1, threads=2, **options), tmp_path / f"work-{cells}"
+        text = lesson(files, aligner.recipe.options, aside=fitting.aside(tmp_path))
+        aligner.fit(replace(text, shard_cells=cells), work=work).save(tmp_path / f"{cells}")
+        found.add(hash(b"".join(path.read_bytes() for path in sorted((tmp_path / f"{cells}").rglob("*.*")))))
+        assert 0 < fitting.laid_out(work) <= (cells or 24_000)
+    assert len(found) == 1
+    assert fitting.laid_out(tmp_path / "nowhere") == 0
 
 
 @pytest.mark.parametrize(("recipe", "options"), [("hmm", {}), ("best", SOME), ("best", {**SOME, "view_cells": 60_000})])

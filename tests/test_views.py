@@ -26,6 +26,7 @@ from dovetail.kernels.records import Workspace
 from dovetail.models import storage
 from dovetail.pool import Pool
 from dovetail.recipes import find_recipe
+from dovetail.training.drawing import lesson
 
 PAIRS = [
     ("京都 は 寺 が 多い", "Kyoto has many temples"),
@@ -257,9 +258,11 @@ def test_a_view_of_a_larger_text_learns_from_a_part_that_is_drawn_evenly():
     bitext = Bitext.from_pairs(PAIRS)
     recipe = find_recipe("best").with_options({"views": "words,stems"})
     cells = int(pair_cells(bitext).sum())
-    ((_, _, whole),) = view_lessons(bitext, recipe.with_options({"view_cells": cells}), Pool(2))
+    ((_, _, whole),) = view_lessons(lesson(bitext, recipe.options), recipe.with_options({"view_cells": cells}), Pool(2))
     assert len(whole.bitext) == len(bitext)
-    ((_, cuts, half),) = view_lessons(bitext, recipe.with_options({"view_cells": cells // 2}), Pool(2))
+    ((_, cuts, half),) = view_lessons(
+        lesson(bitext, recipe.options), recipe.with_options({"view_cells": cells // 2}), Pool(2)
+    )
     wanted = Seen.of(
         picked(bitext, np.arange(len(bitext) // 2) * len(bitext) // (len(bitext) // 2)), cuts, Normaliser()
     ).bitext

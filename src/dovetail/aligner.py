@@ -136,7 +136,7 @@ class Aligner(Trained):
         if work is not None:
             check_on_disk(work)
             claim(work, signature(self.recipe, self.seed, bitext, warm_model, all_priors, constraints))
-        self._views = self._fitted_views(bitext, entries, work, progress)
+        self._views = self._fitted_views(learned, entries, work, progress)
         corpus, folder = shards_of(learned, self.recipe, self.engine.pool, work)
         if work is not None and train.resumes and development is None:  # which has seen what no file knows
             monitor.keeper = Keeper(Folder(Path(work) / "training"), given(bitext, corpus, all_priors, constraints))
@@ -332,17 +332,17 @@ class Aligner(Trained):
 
     def _fitted_views(
         self,
-        bitext: Bitext,
+        learned: Lesson,
         dictionary: Mapping[Entry, float] | None,
         work: str | PathLike[str] | None,
         progress: Watch,
     ) -> dict[str, tuple[Trained, Cuts]]:
         """Models over the views that differ from the words of this text."""
         found: dict[str, tuple[Trained, Cuts]] = {}
-        for name, cuts, learned in view_lessons(bitext, self.recipe, self.engine.pool, work):
+        for name, cuts, seen in view_lessons(learned, self.recipe, self.engine.pool, work):
             other = Aligner(view_recipe(self.recipe), seed=self.seed, engine=self.engine)
-            told = None if dictionary is None else cut_entries(dictionary, bitext.options, cuts)
-            other.fit(learned, progress, dictionary=told, work=None if work is None else Path(work) / name)
+            told = None if dictionary is None else cut_entries(dictionary, learned.bitext.options, cuts)
+            other.fit(seen, progress, dictionary=told, work=None if work is None else Path(work) / name)
             other.model, other._fitted = other._compacted(), None  # its text is not needed any more
             found[name] = other, cuts
         return found

@@ -18,7 +18,7 @@ from dovetail.bitext.joining import joined_in, picked
 from dovetail.bitext.sharding import SHARD_CELLS, WHOLE_CELLS, Corpus, ManyShards, OneShard, cells_of
 from dovetail.bitext.shards import Slots, shard_of
 from dovetail.bitext.source import Aside
-from dovetail.bitext.store import Folder, PassingFolder
+from dovetail.bitext.store import Folder, PassingFolder, arrays_of
 from dovetail.bitext.views import WORDS, Cuts, Entry, Seen, Views, changed_words, cut_vocabularies
 from dovetail.engines import Engine
 from dovetail.errors import InputError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 SELDOM = 0.01  # a view that changes fewer of the words would cost a model, and say what the words say
 AT_ONCE = 1 << 14  # pairs of a sample that are picked together
+SHARDS = "shards"  # of a work folder
 Dictionary = Mapping[Entry, float] | str | PathLike[str]
 
 
@@ -90,7 +91,7 @@ def view_recipe(recipe: Recipe) -> Recipe:
 
 
 def view_lessons(
-    bitext: Bitext, recipe: Recipe, pool: Pool, work: str | PathLike[str] | None = None
+    learned: Lesson, recipe: Recipe, pool: Pool, work: str | PathLike[str] | None = None
 ) -> Iterator[tuple[str, Cuts, Lesson]]:
     """The views that change a text, of alternatives the first, and what the models over them learn from.
 
@@ -99,12 +100,13 @@ def view_lessons(
     if recipe.options.of(Views).views == WORDS:
         return
     apart = aside(work)
-    drawn = _bounded(lesson(bitext, view_recipe(recipe).options), recipe.options.of(Views).view_cells, pool, apart)
+    drawn = replace(lesson(learned.bitext, view_recipe(recipe).options), shard_cells=learned.shard_cells)
+    drawn = _bounded(drawn, recipe.options.of(Views).view_cells, pool, apart)
     for either in recipe.options.of(Views).alternatives:
         for name, cuts in either.items():
-            learned = _view_lesson(drawn, cuts, pool, apart)
-            if learned is not None:
-                yield name, cuts, learned
+            seen = _view_lesson(drawn, cuts, pool, apart)
+            if seen is not None:
+                yield name, cuts, seen
                 break
 
 
@@ -116,7 +118,7 @@ def _view_lesson(drawn: Lesson, cuts: Cuts, pool: Pool, apart: Aside) -> Lesson 
     cut_vocabularies(drawn.bitext, cuts, normaliser)
     parts = pool.stream(lambda part: Seen.of(part, cuts, normaliser).bitext, drawn.bitext.runs())
     seen = joined_in(apart.store(drawn.cells), parts, pool)
-    return Lesson(seen, seen, len(seen), cells_of(seen), drawn.sampled)
+    return Lesson(seen, seen, len(seen), cells_of(seen), drawn.sampled, drawn.shard_cells)
 
 
 def _bounded(learned: Lesson, cells: int, pool: Pool, apart: Aside) -> Lesson:
@@ -146,10 +148,17 @@ def shards_of(
     bitext = learned.bitext
     if not in_shards(recipe, learned.sampled, learned.cells):
         return OneShard(shard_of(bitext, pool)), nullcontext()
+    cells = learned.shard_cells or SHARD_CELLS
     if work is not None:
-        return ManyShards(bitext, pool, Folder(Path(work) / "shards"), SHARD_CELLS), nullcontext()
+        return ManyShards(bitext, pool, Folder(Path(work) / SHARDS), cells), nullcontext()
     folder = PassingFolder(pool)
-    return ManyShards(bitext, pool, Folder(folder.name), SHARD_CELLS), folder
+    return ManyShards(bitext, pool, Folder(folder.name), cells), folder
+
+
+def laid_out(work: str | PathLike[str]) -> int:
+    """Cells of the largest shard of any view that a run before has laid out in its folder; 0 if there is none."""
+    shards = map(arrays_of, Path(work).glob(f"**/{SHARDS}/shard-*.safetensors"))
+    return max((int(shard["blocks"][:, -1].sum()) for shard in shards if "blocks" in shard), default=0)
 
 
 def start_at(compact: Model, words: WordMap, engine: Engine) -> Start:

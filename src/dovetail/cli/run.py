@@ -19,7 +19,7 @@ from dovetail.cli.links_out import Form, LinksOut, check_writable, links_out
 from dovetail.cli.outputs import Paths, one_per_file
 from dovetail.cli.progress import progress_bars, say
 from dovetail.errors import InputError
-from dovetail.fitting import aside
+from dovetail.fitting import aside, laid_out
 from dovetail.kernels.compiled import worked_seconds
 from dovetail.large.memory import check_budget
 from dovetail.large.work import WorkFolder, identity
@@ -150,15 +150,17 @@ class Run:
         learned = lesson(self.text, recipe.options, self.keep_text, aligner.engine.pool, apart)
         self.pairs = learned.pairs
         self._hint(learned)
-        check_budget(recipe, learned, values["memory"], aligner.engine.pool.threads)
+        work = self.work.place / "learning" if values["work"] is not None else None
+        before = laid_out(work) if work is not None else 0
+        shard_cells = check_budget(recipe, learned, values["memory"], aligner.engine.pool.threads, before)
         aligner.fit(
-            learned,
+            replace(learned, shard_cells=shard_cells),
             callback,
             warm_start=values["warm_start"],
             dictionary=self._dictionary(),
             constraints=_constraints(values["constraints_file"]) if values["constraints_file"] else (),
             development=_development(values, learned.pairs) if values["development_gold"] else None,
-            work=self.work.place / "learning" if values["work"] is not None else None,
+            work=work,
         )
         if aligner.tuned is not None:
             threshold, grow, aer = aligner.tuned

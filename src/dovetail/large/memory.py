@@ -73,6 +73,8 @@ NEEDS_IN_SHARDS = {
 # Of the whole text, in shards, too: of that without long pairs; of links that were in samples, which the model remembers.
 MORE_PER_TOKEN = {"graca2010": 8, "mermer2011": 48}
 
+SHARD_SIZES = [SHARD_CELLS >> n for n in range(4)]  # down to a single block; what is learned does not depend on it
+
 LOOKED_AT = 4000  # pairs whose slots are counted, and those of every fourth of them
 FLATTENING = 0.03  # by which slots grow less, as an exponent of cells, from there to ten times as many pairs and more
 
@@ -130,8 +132,8 @@ def _slots_of(bitext: Bitext, number: int) -> tuple[int, int]:
     return int(pair_cells(part).sum()), len(shard_of(part, Pool(1)).slots)
 
 
-def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
-    """Bytes of memory that learning from such a text, and aligning it, takes at its peak."""
+def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1, shard_cells: int = SHARD_CELLS) -> int:
+    """Bytes of memory that learning from such a text, in shards of so many cells, and aligning it, takes at its peak."""
     needs = NEEDS.get(recipe.model, DENSE)
     if needs is ALL_AT_ONCE and not recipe.options["largest_fertility"]:
         needs = WITHOUT_FERTILITY
@@ -142,8 +144,8 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1) -> int:
     per_token, beside = TOKEN, 0.0
     if in_shards(recipe, facts.sampled, facts.cells):
         in_all = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS)
-        stages[-1] = in_all, SHARD_CELLS, float(facts.words)
-        beside = BESIDE_OTHERS * (side_by_side(threads) - 1) * facts.learning(in_all, SHARD_CELLS, 0.0)
+        stages[-1] = in_all, shard_cells, float(facts.words)
+        beside = BESIDE_OTHERS * (side_by_side(threads) - 1) * facts.learning(in_all, shard_cells, 0.0)
         per_token = 0
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
     *before, last = (facts.learning(*stage) for stage in stages)
@@ -168,29 +170,36 @@ def samples_first(settings: Settings, facts: TextFacts) -> bool:
     return size > 0 and facts.cells // size > 2
 
 
-def check_budget(recipe: Recipe, learned: Lesson | None, budget: int | None, threads: int = 1) -> None:
-    """InputError, with the smallest budget that would do, if more is needed; without one it is half of what is free.
+def check_budget(
+    recipe: Recipe, learned: Lesson | None, budget: int | None, threads: int = 1, laid_out: int = 0
+) -> int:
+    """Cells of the shards that a large text is to be cut into: the largest that keep to the budget.
 
-    Without a lesson, a model that is in memory already aligns a text, or a stream of any length.
+    InputError, with the smallest budget that would do, if none do; without a budget it is half of what is free.  Shards of
+    `laid_out` cells are there already.  Without a lesson, a model that is in memory already aligns a text, or a stream of
+    any length.
     """
     if learned is None:
         seen = 1 + len(recipe.options.of(Views).alternatives)
         part = seen * LOADED_ALIGNING.get(recipe.model, ALIGNING) * PART_CELLS
         kernels = FEW_KERNELS if "numba" in sys.modules else KERNELS
-        needed = used_memory() + kernels + threads * part + (threads - 1) * LOADED_BESIDE
+        needs = {SHARD_CELLS: used_memory() + kernels + threads * part + (threads - 1) * LOADED_BESIDE}
     else:
-        needed = required_memory(recipe, facts_of(learned), threads)
-    if compilation.kernels:  # to read the text; then there are others to come
-        needed += COMPILING
+        facts, sizes = facts_of(learned), [size for size in SHARD_SIZES if size >= laid_out] or [laid_out]
+        needs = {size: required_memory(recipe, facts, threads, size) for size in sizes}
+    compiling = COMPILING if compilation.kernels else 0  # to read the text; then there are others to come
     allowed = free_memory() // 2 if budget is None else budget
-    if needed > allowed:
-        choice = learned is not None and recipe.name != PRESETS["fast"]  # a model that is loaded has its recipe
-        smaller = ", or choose a smaller recipe: --recipe fast" if choice else ""
-        whose = "half of what is free" if budget is None else "the budget"
-        raise InputError(
-            f"the recipe {recipe.name} needs about {_size(needed)} for this text, and {whose} is {_size(allowed)}",
-            remedy=f"Pass --memory {_size(needed)} at least{smaller}.",
-        )
+    for size, needed in needs.items():
+        if needed + compiling <= allowed:
+            return size
+    smallest = _size(min(needs.values()) + compiling)
+    choice = learned is not None and recipe.name != PRESETS["fast"]  # a model that is loaded has its recipe
+    smaller = ", or choose a smaller recipe: --recipe fast" if choice else ""
+    whose = "half of what is free" if budget is None else "the budget"
+    raise InputError(
+        f"the recipe {recipe.name} needs about {smallest} for this text, and {whose} is {_size(allowed)}",
+        remedy=f"Pass --memory {smallest} at least{smaller}.",
+    )
 
 
 def _size(count: int) -> str:

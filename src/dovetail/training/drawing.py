@@ -60,13 +60,17 @@ class SampleOptions(Options):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What is learned from: all of a text, or a sample of it; `pairs` and `cells` count the whole text's."""
+    """What is learned from: all of a text, or a sample of it; `pairs` and `cells` count the whole text's.
+
+    `shard_cells` are those of the shards that a large one is cut into, if not the usual ones.
+    """
 
     text: Bitext | TextSource
     bitext: Bitext
     pairs: int
     cells: int
     sampled: bool
+    shard_cells: int | None = None
 
     def part(self, first: int, last: int) -> Bitext:
         """Pairs first..last - 1 of the whole text."""
