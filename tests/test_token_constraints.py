@@ -98,6 +98,20 @@ def test_a_words_tag_may_differ_from_sentence_to_sentence():
     assert light_to_adjective(loose, 0) > 0.5
 
 
+def test_the_same_words_may_have_other_tags_in_another_pair():
+    """Pairs 0, 4 and 8 are the same words; only in pair 4 `house` is another word's kind."""
+    source = tagged(0)
+    source[4] = [(word, "ODD" if word == "house" else tag) for word, tag in source[4]]
+    rule = TokenPairs(source, tagged(1), [("ODD", "NOUN")], at_most=0.05)
+    cells = {n: [link for limit in rule.limits(*TEXT[n], n) for link in limit.links] for n in (0, 4, 8)}
+    assert cells == {0: [], 4: [(2, 1)], 8: []}
+    assert not list(rule.limits(*TEXT[4], 5))  # sentence 5 has other words, and the first with these has other tags
+    text = Bitext.from_pairs(TEXT)
+    aligner = Aligner("hmm-constrained", threads=1).fit(text, constraints=[rule])
+    linked = [(2, 1) in alignment.links for alignment in aligner.align(text)]
+    assert (linked[0], linked[4], linked[8]) == (True, False, True)
+
+
 def test_roots_of_trees_can_be_held_together_from_a_file(tmp_path):
     source = write_conllu(tmp_path / "en.conllu", tagged(0), [len(pair[0]) - 1 for pair in TEXT])
     target = write_conllu(tmp_path / "fr.conllu", tagged(1))
