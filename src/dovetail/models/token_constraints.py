@@ -13,7 +13,7 @@ from dovetail.bitext.shards import Shard
 from dovetail.bitext.text import read_lines
 from dovetail.errors import InputError
 from dovetail.models.bindings import Binding
-from dovetail.models.constraint_values import check_number, checked_pairs
+from dovetail.models.constraint_values import check_bounds, check_number, checked_pairs
 from dovetail.models.constraints import Limit, PairConstraint
 
 FEATURES = ("upos", "xpos", "deprel", "lemma", "head")
@@ -44,12 +44,11 @@ class TokenPairs(PairConstraint):
     def __post_init__(self) -> None:
         if self.feature not in FEATURES:
             raise InputError(f"feature is {self.feature!r}", remedy=f"Choose from: {', '.join(FEATURES)}.")
-        if self.at_most is None and self.at_least is None:
-            raise InputError("neither at_most nor at_least is given", remedy="Give one of them, or both.")
         if self.at_most is not None:
             check_number("at_most", self.at_most)
         if self.at_least is not None:
             check_number("at_least", self.at_least, above=0, at_most=1)
+        check_bounds(self.at_most, self.at_least)
         object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
         for side in ("source", "target"):
             object.__setattr__(self, side, _sentences(side, getattr(self, side), self.feature))
