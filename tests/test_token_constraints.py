@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -145,6 +146,15 @@ def test_the_tag_of_the_head_is_a_feature(tmp_path):
     path = write_conllu(tmp_path / "en.conllu", [[("big", "ADJ"), ("house", "NOUN")]], [1])
     rule = TokenPairs(path, path, [("root", "root")], at_most=0.5, feature="head")
     assert rule.source == ((("big", "NOUN"), ("house", "root")),)
+
+
+def test_files_may_be_paths(tmp_path):
+    places = [write_conllu(tmp_path / name, tagged(side)) for side, name in enumerate(("en.conllu", "fr.conllu"))]
+    rules = [TokenPairs(*map(kind, places), [("X", "X")], at_most=0.5) for kind in (str, Path)]
+    assert rules[0] == rules[1]
+    (tmp_path / "bad.conllu").write_text("1\thouse\n\n")
+    with pytest.raises(InputError, match=r"bad\.conllu, line 1"):
+        TokenPairs(tmp_path / "bad.conllu", [], [], at_most=1.0)
 
 
 def test_bounds_count_the_cells_of_their_kinds():
