@@ -58,7 +58,7 @@ PRINTED = {
         "section 6: in training": {"samples": 10, "restarts": 3},
         "section 6: in testing": {"decoding_samples": 100, "decoding_restarts": 12, "decoder": "samples"},
         "section 5, Algorithm 1: chains begin with IBM Model 1, the first sweep counts, and counts are of draws": {
-            "chain_start": "ibm1",
+            "training": "zhao2010",  # which knows no other beginning
             "burn_in": 0,
             "soft_counts": False,
         },
