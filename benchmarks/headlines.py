@@ -1,8 +1,10 @@
 """A few lines for the README: the preset `default` beside peers and beside the best of the papers' own systems.
 
     python benchmarks/headlines.py peers.json papers.json
+    python benchmarks/headlines.py benchmarks/results/headline.json
 
 Both files are from peers.py, of the same texts: of `default` and peers, and of the papers' systems with all their outputs.
+`make tables` keeps both in one.
 """
 
 from __future__ import annotations
@@ -31,10 +33,13 @@ SYSTEMS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("peers", type=Path, metavar="JSON")
-    parser.add_argument("papers", type=Path, metavar="JSON")
+    parser.add_argument("papers", type=Path, metavar="JSON", nargs="?", help="left out where the first has them, too")
     options = parser.parse_args()
-    tasks, papers = (json.loads(path.read_text("utf-8"))["tasks"] for path in (options.peers, options.papers))
-    print(headlines(tasks, papers))
+    peers = json.loads(options.peers.read_text("utf-8"))
+    papers = json.loads(options.papers.read_text("utf-8")) if options.papers else peers.get("papers")
+    if papers is None:
+        parser.error(f"{options.peers} has no runs of the papers' systems: name a file of theirs, too")
+    print(headlines(peers["tasks"], papers["tasks"]))
 
 
 def headlines(tasks: list[dict[str, Any]], papers: list[dict[str, Any]]) -> str:

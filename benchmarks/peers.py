@@ -131,7 +131,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
         raise InputError("a text of your own needs five files", remedy=remedy)
     if bool(options.dev_source) != bool(options.dev_target):
         raise InputError("dev text has two sides", remedy="Pass both --dev-source and --dev-target.")
-    tasks = [find_set(name, options.data) for name in options.set]
+    tasks = [find_set(name, options.data, " Or pass --source, --target, ...") for name in options.set]
     if all(files):
         dev = (options.dev_source, options.dev_target) if options.dev_source else None
         train, test = (options.source, options.target), (options.test_source, options.test_target)

@@ -146,12 +146,11 @@ def fill_pages(work: Path, root: Path, names: Sequence[str] = tuple(PLANS)) -> N
         return f"Commit {commits(*own)}; {machine}; {'; '.join(used)}. One round, two runs at a time."
 
     results = root / "benchmarks" / "RESULTS.md"
+    keep_headlines(root / HEADLINE, runs)
     if {"headline", "papers"} <= set(names):
         made = f"Made at commit {commits('headline', 'papers')} by {SOURCES}{slow_system(root)}"
         put(root / "README.md", {"headlines": f"{headlines(tasks['headline'], tasks['papers'])}\n\n{made}"})
     if "headline" in names:
-        first = {**runs["headline"][0], "tasks": tasks["headline"]}
-        (root / HEADLINE).write_text(json.dumps(first, indent=1, ensure_ascii=False) + "\n", "utf-8")
         own = tables(tasks["headline"], PLANS["headline"].peers)
         put(results, {"small": "\n\n".join([about("headline"), typed("headline"), own])})
     if {"presets", "whole"} <= set(names):
@@ -162,6 +161,24 @@ def fill_pages(work: Path, root: Path, names: Sequence[str] = tuple(PLANS)) -> N
         glance = tables(every, PLANS["presets"].peers), draw_all(every, root / "benchmarks" / "images", "../images")
         page = details(work, about(*DETAILS), glance)
         (root / "benchmarks" / "results" / "peers.md").write_text(page, "utf-8")
+
+
+def keep_headlines(place: Path, runs: Mapping[str, Sequence[dict[str, Any]]]) -> None:
+    """All that README's table is made of: runs beside peers, and under `papers` those of the papers' own systems.
+
+    What was not run this time stays; each part has its own commit.
+    """
+    kept: dict[str, Any] = dict(json.loads(place.read_text("utf-8"))) if place.exists() else {}
+    parts = {
+        name: {**runs[name][0], "tasks": [task for report in runs[name] for task in report["tasks"]]}
+        for name in ("headline", "papers")
+        if name in runs
+    }
+    if not parts:
+        return
+    papers = parts.get("papers") or kept.get("papers")
+    kept = {**parts.get("headline", kept), **({"papers": papers} if papers else {})}
+    place.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
 
 def slow_system(root: Path) -> str:

@@ -49,14 +49,17 @@ class Text:
     gold: Gold
 
 
-def find_set(argument: str, data: Path) -> Task:
-    """`en-fr-hansards:10000`: that set under `data`, its first 10,000 pairs; all without a number."""
+def find_set(argument: str, data: Path, otherwise: str = "") -> Task:
+    """`en-fr-hansards:10000`: that set under `data`, its first 10,000 pairs; all without a number.
+
+    `otherwise`: what one may do who has no such set.
+    """
     name, _, number = argument.partition(":")
     folder = data / name
     if not folder.is_dir():
         known = ", ".join(sorted(path.parent.name for path in data.glob("*/test.gold"))) or "none"
-        raise InputError(f"no set {name!r}", path=data, remedy=f"Sets there: {known}. Or pass --source, --target, ...")
-    if number and not number.isdecimal():
+        raise InputError(f"no set {name!r}", path=data, remedy=f"Sets there: {known}.{otherwise}")
+    if number and not (number.isdecimal() and int(number) > 0):
         raise InputError(f"{number!r} in {argument!r} is not a number of pairs", remedy="Write it like NAME:10000.")
     pairs = int(number) if number else None
     source, target = name.split("-")[:2]

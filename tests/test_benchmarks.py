@@ -211,10 +211,13 @@ def test_a_set_uses_its_sample_as_long_as_that_suffices(tmp_path):
     assert find_set("en-fr-x:100001", tmp_path).train[0].name == "train.en.xz"
     assert find_set("en-fr-x", tmp_path).train[1].name == "train.fr.xz"
     assert find_set("en-fr-x:5", tmp_path).pairs == 5
-    with pytest.raises(InputError, match="not a number of pairs"):
-        find_set("en-fr-x:many", tmp_path)
-    with pytest.raises(InputError, match="no set 'en-de-x'"):
+    for number in ("many", "-5", "0"):
+        with pytest.raises(InputError, match=f"'{number}' in 'en-fr-x:{number}' is not a number of pairs"):
+            find_set(f"en-fr-x:{number}", tmp_path)
+    with pytest.raises(InputError, match=r"no set 'en-de-x'. Sets there: none\.$"):
         find_set("en-de-x:5", tmp_path)
+    with pytest.raises(InputError, match=r"Sets there: none. Or go home\.$"):
+        find_set("en-de-x:5", tmp_path, " Or go home.")
 
 
 # The aligners

@@ -315,6 +315,8 @@ def test_potentials_come_in_any_form_and_are_left_alone():
         ({"combination": "sum"}, "no combination 'sum'"),
         ({"iterations": 0}, "iterations is 0"),
         ({"time_limit": -1.0}, "time_limit is -1.0"),
+        ({"time_limit": "x"}, "time_limit is 'x'"),
+        ({"iterations": "x"}, "iterations is 'x'"),
         ({"method": "relaxation", "disagreement": -1.0}, "no penalty for disagreement"),
     ],
     ids=str,

@@ -14,6 +14,8 @@ import pytest
 import dovetail
 from dovetail.cli import COMMANDS
 from dovetail.cli import dovetail as program
+from dovetail.decoding.bidirectional import methods as bidirectional_methods
+from dovetail.decoding.fertility import methods as fertility_methods
 from dovetail.recipes import PRESETS, recipes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -205,6 +207,14 @@ def test_every_option_is_explained():
     for name, recipe in recipes.items():
         for entry in recipe.options.entries.values():
             assert len(entry.metadata["help"].split()) > 2, f"{name}: nothing says what {entry.name} does"
+
+
+@pytest.mark.parametrize(
+    ("page", "known"), [("bidirectional", bidirectional_methods), ("fertility", fertility_methods)]
+)
+def test_every_method_of_a_search_is_in_its_pages_table(page, known):
+    rows = [line for line in (DOCS / "recipes" / f"{page}.md").read_text("utf-8").splitlines() if line.startswith("|")]
+    assert not [name for name in known if not any(f"`{name}`" in row for row in rows)]
 
 
 def test_every_error_family_has_its_remedy():

@@ -372,7 +372,13 @@ def test_bad_potentials_are_named(place, change, says):
         fertility_map(*problem)
 
 
-@pytest.mark.parametrize("options", [{"method": "magic"}, {"iterations": 0}, {"tolerance": -1.0}, {"time_limit": -1.0}])
+@pytest.mark.parametrize(
+    "options",
+    [{"method": "magic"}]
+    + [{"iterations": bad} for bad in (0, "x", math.nan)]
+    + [{"tolerance": bad} for bad in (-1.0, "x", None)]
+    + [{"time_limit": bad} for bad in (-1.0, "x", [1.0])],
+)
 def test_bad_options_are_named(options):
     with pytest.raises(InputError, match=next(iter(options))):
         fertility_map(*normal_potentials(np.random.default_rng(14), 3, 4), **options)

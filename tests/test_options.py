@@ -55,6 +55,28 @@ def test_values_of_another_kind_are_refused(wrong):
         Sampling(**wrong)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"samples": 10**20}, "samples is 100000000000000000000. It must be a number, at least 1 and at most 1e+15."),
+        ({"samples": float("inf")}, "samples is inf. It must be a number, at least 1 and at most 1e+15."),
+        ({"samples": -(10**20)}, "samples is -100000000000000000000. It must be a number, at least 1."),
+        ({"weight": 1e20}, "weight is 1e+20. It must be a number, above 0 and below 1."),
+        ({"weight": float("nan")}, "weight is nan. It must be a number, above 0 and below 1."),
+        ({"shift": 1e20}, "shift is 1e+20. It must be a number, at most 1e+15."),
+        ({"shift": -1e20}, "shift is -1e+20. It must be a number, at least -1e+15."),
+    ],
+)
+def test_of_a_number_that_is_too_large_the_largest_is_told(wrong, says):
+    @dataclass(frozen=True)
+    class Shifted(Sampling):
+        shift: float = option(0.0, help="anything")
+
+    with pytest.raises(InputError) as raised:
+        Shifted(**wrong)
+    assert str(raised.value) == says
+
+
 def test_numbers_become_the_kind_of_the_default_and_limits_are_told_in_words():
     made = Sampling(samples=np.int64(3), weight=np.float32(0.5))
     assert (type(made.samples), type(made.weight)) == (int, float)

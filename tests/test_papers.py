@@ -234,6 +234,14 @@ def test_other_beginnings_learn_something_else():
     assert links["ibm1"] != links["hmm"]
 
 
+def test_a_beginning_that_a_model_without_jumps_cannot_have_is_refused():
+    """Chains cannot begin at an HMM's best paths where there is no HMM: by no value of the option, the default neither."""
+    for start in ("hmm", "ibm1"):
+        with pytest.raises(InputError, match=r"no option 'chain_start'. It is one of the recipe zhao2010-hmmf\."):
+            Aligner("zhao2010-ibm1f", chain_start=start)
+    assert "chain_start" not in find_recipe("zhao2010-ibm1f").options
+
+
 def test_parts_of_a_text_are_counted_as_the_text_is():
     text = Bitext.from_pairs(PAIRS[:60])
     whole = shard_of(text, POOL)

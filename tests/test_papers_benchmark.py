@@ -83,7 +83,19 @@ def test_a_job_can_be_left_out(data, tmp_path):
 
 def test_an_unknown_system_is_named(data, tmp_path, capsys):
     assert main(arguments(data, tmp_path / "out", "--only", "EM-6")) == 2
-    assert "no system 'EM-6'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no system 'EM-6'" in said
+    names = {job.name for module in PAPERS.values() for job in module.JOBS}
+    assert any("," in name for name in names)
+    assert all(repr(name) in said for name in names)  # in quotes, or a name with a comma would be two
+
+
+@pytest.mark.parametrize("size", ["0", "-5"])
+def test_a_size_that_is_none_is_told_before_anything_is_run(data, tmp_path, capsys, size):
+    assert main(arguments(data, tmp_path / "out", "--size", size)) == 2
+    said = f"papers: --size is {size}. Give a number of training pairs, at least 1.\n"
+    assert capsys.readouterr().err == said
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_bad_line_of_the_store_is_named(tmp_path):
@@ -310,7 +322,9 @@ def test_seeds_are_averaged(tmp_path):
 
 def test_an_unknown_set_is_named(tmp_path, capsys):
     assert main(["--set", "nowhere", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
-    assert "no set 'nowhere'" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no set 'nowhere'" in said
+    assert "--source" not in said  # which is an option of peers.py
 
 
 def test_what_papers_printed_belongs_to_a_system_that_is_run():

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
+import headlines
 import tables
 from dovetail.errors import InputError
 
@@ -78,6 +79,40 @@ def test_some_plans_fill_what_is_made_of_them_and_nothing_else(place):
     assert "ommit abc" in after.partition("<!-- large -->")[0]
     assert after.partition("<!-- large -->")[2] == before.partition("<!-- large -->")[2]
     assert not (place / "benchmarks" / "results" / "peers.md").exists()
+
+
+def test_all_that_the_headlines_are_made_of_is_kept_beside_them(place, capsys, monkeypatch):
+    tables.fill_pages(place / "work", place, ["headline", "papers"])
+    kept = place / tables.HEADLINE
+    every = json.loads(kept.read_text("utf-8"))
+    wanted = {"tasks": tables.PLANS["headline"], "papers": tables.PLANS["papers"]}
+    for tasks, plan in ((every["tasks"], wanted["tasks"]), (every["papers"]["tasks"], wanted["papers"])):
+        assert len(tasks) == len(plan.sets)
+        names = [*plan.peers, *(f"dovetail {recipe}" for recipe in plan.recipes)]
+        assert all([aligner["name"] for aligner in task["aligners"]] == names for task in tasks)
+    monkeypatch.setattr(sys, "argv", ["headlines.py", str(kept)])
+    headlines.main()
+    assert capsys.readouterr().out.strip() in (place / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("again", "stays"), [("headline", "papers"), ("papers", "headline")])
+def test_what_was_not_run_again_keeps_its_commit(place, again, stays):
+    tables.fill_pages(place / "work", place, ["headline", "papers"])
+    for n in range(len(tables.PLANS[again].sets)):
+        (place / "work" / f"{again}-{n}.json").write_text(json.dumps(report(again, "later")), "utf-8")
+    tables.fill_pages(place / "work", place, [again])
+    every = json.loads((place / tables.HEADLINE).read_text("utf-8"))
+    commits = {"headline": every["commit"], "papers": every["papers"]["commit"]}
+    assert commits == {again: "later", stays: "abc"}
+    assert len(every["tasks"]) == len(every["papers"]["tasks"]) == 4
+
+
+def test_runs_that_lack_the_papers_systems_are_told_of(tmp_path, capsys, monkeypatch):
+    (tmp_path / "peers.json").write_text(json.dumps(report("headline")), "utf-8")
+    monkeypatch.setattr(sys, "argv", ["headlines.py", str(tmp_path / "peers.json")])
+    with pytest.raises(SystemExit, match="2"):
+        headlines.main()
+    assert "has no runs of the papers' systems" in capsys.readouterr().err
 
 
 def test_a_page_without_a_place_for_a_table_is_named(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from dovetail import Aligner, Bitext, InputError, Limit, PairConstraint, TokenPairs
 from dovetail.cli import dovetail
 from dovetail.models.constraints import read_constraints
+from test_cli import command
 
 TEXT = [
     (["a", "light", "house"], ["une", "maison", "claire"]),
@@ -98,6 +100,20 @@ def test_a_words_tag_may_differ_from_sentence_to_sentence():
     assert light_to_adjective(loose, 0) > 0.5
 
 
+def test_the_same_words_may_have_other_tags_in_another_pair():
+    """Pairs 0, 4 and 8 are the same words; only in pair 4 `house` is another word's kind."""
+    source = tagged(0)
+    source[4] = [(word, "ODD" if word == "house" else tag) for word, tag in source[4]]
+    rule = TokenPairs(source, tagged(1), [("ODD", "NOUN")], at_most=0.05)
+    cells = {n: [link for limit in rule.limits(*TEXT[n], n) for link in limit.links] for n in (0, 4, 8)}
+    assert cells == {0: [], 4: [(2, 1)], 8: []}
+    assert not list(rule.limits(*TEXT[4], 5))  # sentence 5 has other words, and the first with these has other tags
+    text = Bitext.from_pairs(TEXT)
+    aligner = Aligner("hmm-constrained", threads=1).fit(text, constraints=[rule])
+    linked = [(2, 1) in alignment.links for alignment in aligner.align(text)]
+    assert (linked[0], linked[4], linked[8]) == (True, False, True)
+
+
 def test_roots_of_trees_can_be_held_together_from_a_file(tmp_path):
     source = write_conllu(tmp_path / "en.conllu", tagged(0), [len(pair[0]) - 1 for pair in TEXT])
     target = write_conllu(tmp_path / "fr.conllu", tagged(1))
@@ -108,9 +124,16 @@ def test_roots_of_trees_can_be_held_together_from_a_file(tmp_path):
     (tmp_path / "rules.json").write_text(json.dumps(rules))
     for side, name in enumerate(("text.en", "text.fr")):
         (tmp_path / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in TEXT), "utf-8")
-    command = ["align", str(tmp_path / "text.en"), str(tmp_path / "text.fr"), "--recipe", "hmm-constrained", "--quiet"]
-    command += ["--constraints", str(tmp_path / "rules.json"), "--save", str(tmp_path / "model")]
-    result = CliRunner().invoke(dovetail, command)
+    arguments = [
+        "align",
+        str(tmp_path / "text.en"),
+        str(tmp_path / "text.fr"),
+        "--recipe",
+        "hmm-constrained",
+        "--quiet",
+    ]
+    arguments += ["--constraints", str(tmp_path / "rules.json"), "--save", str(tmp_path / "model")]
+    result = CliRunner().invoke(dovetail, arguments)
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert all(f"{len(pair[0]) - 1}-0" in line.split() for pair, line in zip(TEXT, lines, strict=True))
@@ -123,6 +146,15 @@ def test_the_tag_of_the_head_is_a_feature(tmp_path):
     path = write_conllu(tmp_path / "en.conllu", [[("big", "ADJ"), ("house", "NOUN")]], [1])
     rule = TokenPairs(path, path, [("root", "root")], at_most=0.5, feature="head")
     assert rule.source == ((("big", "NOUN"), ("house", "root")),)
+
+
+def test_files_may_be_paths(tmp_path):
+    places = [write_conllu(tmp_path / name, tagged(side)) for side, name in enumerate(("en.conllu", "fr.conllu"))]
+    rules = [TokenPairs(*map(kind, places), [("X", "X")], at_most=0.5) for kind in (str, Path)]
+    assert rules[0] == rules[1]
+    (tmp_path / "bad.conllu").write_text("1\thouse\n\n")
+    with pytest.raises(InputError, match=r"bad\.conllu, line 1"):
+        TokenPairs(tmp_path / "bad.conllu", [], [], at_most=1.0)
 
 
 def test_bounds_count_the_cells_of_their_kinds():
@@ -187,3 +219,72 @@ def test_values_that_a_constraint_lacks_are_named(tmp_path):
     (tmp_path / "rules.json").write_text('[{"name": "tags", "source_tags": {}}]')
     with pytest.raises(InputError, match=r"constraint 1, tags: .* lacks target_tags and pairs. It takes source_tags"):
         read_constraints(tmp_path / "rules.json")
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({"direction": "forwards"}, "direction is 'forwards'. Choose from: forward, reverse, each, mean"),
+        ({"direction": ["each"]}, "direction is .*Choose from"),
+        ({"at_most": float("nan")}, "at_most is nan. It must be a number"),
+        ({"at_most": float("-inf")}, "at_most is -inf"),
+        ({"at_most": "0.1"}, "at_most is '0.1'"),
+        ({"at_least": float("nan")}, "at_least is nan"),
+        ({"at_least": float("inf")}, "at_least is inf"),
+        ({"at_least": True}, "at_least is True"),
+        ({"at_most": None}, "neither at_most nor at_least is given. Give one"),
+        ({"at_least": 0.8}, "at_most is 0.1, less than at_least, 0.8. Raise the one"),
+        ({"links": [(0, 0)]}, r"links is \[\(0, 0\)\]. It maps links"),
+        ({"links": {(0, 0): float("nan")}}, "the weight of 0-0 is nan"),
+        ({"links": {(0, 0): float("inf")}}, "the weight of 0-0 is inf"),
+        ({"links": {(0, 0): None}}, "the weight of 0-0 is None"),
+        ({"links": {3: 1.0}}, "links has 3. A link is a pair of positions"),
+        ({"links": {(0.5, 0): 1.0}}, r"links has \(0.5, 0\)"),
+    ],
+)
+def test_a_limit_that_says_nothing_is_refused(values, says):
+    with pytest.raises(InputError, match=says):
+        Limit(**{"links": {(0, 0): 1.0}, "at_most": 0.1, **values})
+
+
+def test_bounds_may_be_equal_negative_of_numpy_or_no_bound_at_all():
+    Limit({(0, 0): -1.0, (1, 0): 1}, at_most=-0.5, at_least=-0.5)
+    Limit({(np.int64(0), np.int32(1)): np.float32(0.5)}, at_most=np.float64(0.5))
+    Limit({}, at_most=float("inf"), at_least=float("-inf"))
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (lambda: None, "the constraint odd, pair 1: limits gives None. It yields Limits"),
+        (lambda: 3, "limits gives 3"),
+        (lambda: Limit({(0, 0): 1.0}, at_most=0.1), "limits gives Limit"),
+        (lambda: [{(0, 0): 1.0}], "limits gives {"),
+        (lambda: [Limit({(0, 0): 1.0})], "the constraint odd, pair 1: neither at_most"),
+        (
+            lambda: [Limit({(0, 9): 1.0}, at_most=0.1)],
+            "the constraint odd, pair 1: .*the link 0-9 in a pair of 3 and 3",
+        ),
+    ],
+)
+def test_what_limits_must_not_give_is_told_with_the_pair(given, says):
+    class Odd(PairConstraint):
+        name = "odd"
+
+        def limits(self, source, target):
+            return given()
+
+    with pytest.raises(InputError, match=says):
+        Aligner("hmm-constrained", threads=1).fit(Bitext.from_pairs(TEXT), constraints=[Odd()])
+
+
+def test_bounds_that_contradict_each_other_are_refused_in_a_file(tmp_path):
+    for side, name in enumerate(("text.en", "text.fr")):
+        (tmp_path / name).write_text("".join(" ".join(pair[side]) + "\n" for pair in TEXT), "utf-8")
+    rule = {"name": "tokens", "source": tagged(0), "target": tagged(1), "pairs": [["X", "X"]]}
+    (tmp_path / "rules.json").write_text(json.dumps([rule | {"at_most": 0.2, "at_least": 0.8}]))
+    options = ["--recipe", "hmm-constrained", "--quiet", "--constraints", tmp_path / "rules.json"]
+    result = command("align", tmp_path / "text.en", tmp_path / "text.fr", *options)
+    assert (result.status, result.out) == (2, "")
+    (line,) = result.err.splitlines()
+    assert "constraint 1, tokens: at_most is 0.2, less than at_least, 0.8. Raise the one, or lower the other." in line

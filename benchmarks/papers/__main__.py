@@ -31,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commit, texts = working_tree(), list(product(sets, sizes))
     try:  # what is wrong is told once, before anything is run
         _check_names([*options.only, *options.skip, *options.again])
+        _check_sizes(sizes)
         store = Store.open(options.out / "cells.jsonl")
         if options.again:  # wherever they were measured
             texts = measured_texts(store, commit, options)
@@ -72,7 +73,13 @@ def _check_names(names: Sequence[str]) -> None:
     known = {job.name for module in PAPERS.values() for job in module.JOBS}
     for name in names:
         if not any(named(system, [name]) for system in known):
-            raise InputError(f"no system {name!r}", remedy=f"Choose from: {', '.join(sorted(known))}.")
+            raise InputError(f"no system {name!r}", remedy=f"Choose from: {', '.join(map(repr, sorted(known)))}.")
+
+
+def _check_sizes(sizes: Sequence[int]) -> None:
+    for size in sizes:
+        if size < 1:
+            raise InputError(f"--size is {size}", remedy="Give a number of training pairs, at least 1.")
 
 
 def _sections(module: ModuleType, store: Store) -> list[Section]:

@@ -61,7 +61,9 @@ def checked(entry: Field[Any], value: Any) -> Any:
     if kind in (int, float):
         number: Any = value if isinstance(value, Real) and not isinstance(value, bool) else math.nan
         if not abs(number) <= LARGEST:  # which NaN is not
-            raise InputError(f"{entry.name} is {short(value)}", remedy=f"It must be a number, {limits(entry)}.")
+            raise InputError(
+                f"{entry.name} is {short(value)}", remedy=f"It must be a number, {_missed(entry, number)}."
+            )
         if kind is int and not isinstance(value, Integral) and not float(value).is_integer():
             raise InputError(f"{entry.name} is {short(value)}", remedy="It must be a whole number.")
         value = kind(value)
@@ -83,7 +85,21 @@ def limits(entry: Field[Any]) -> str:
         return "true or false"
     if kind is str:
         return f"one of {', '.join(about['choices'])}" if about["choices"] is not None else "a word"
-    found = [f"{name.replace('_', ' ')} {about[name]:g}" for name in LIMITS if about[name] is not None]
+    return " and ".join(_bounds(entry)) or "any number"
+
+
+def _bounds(entry: Field[Any]) -> list[str]:
+    about = entry.metadata
+    return [f"{name.replace('_', ' ')} {about[name]:g}" for name in LIMITS if about[name] is not None]
+
+
+def _missed(entry: Field[Any], number: Any) -> str:
+    """The limits in words, with those of all options where a number has no others on the side where it is too far out."""
+    found, about = _bounds(entry), entry.metadata
+    if number > 0 and about["at_most"] is None and about["below"] is None:
+        found.append(f"at most {LARGEST:g}")
+    if number < 0 and about["at_least"] is None and about["above"] is None:
+        found.append(f"at least {-LARGEST:g}")
     return " and ".join(found) or "any number"
 
 

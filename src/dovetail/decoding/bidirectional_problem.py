@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,10 +76,10 @@ class Budget:
             raise InputError(
                 f"no combination {self.combination!r}", remedy=f"Choose one of: {', '.join(COMBINATIONS)}."
             )
-        if self.iterations is not None and self.iterations < 1:
-            raise InputError(f"iterations is {self.iterations}", remedy="Give 1 or more.")
-        if self.time_limit is not None and not self.time_limit >= 0.0:
-            raise InputError(f"time_limit is {self.time_limit}", remedy="Give seconds, 0 or more.")
+        if self.iterations is not None and not (isinstance(self.iterations, Real) and self.iterations >= 1):
+            raise InputError(f"iterations is {self.iterations!r}", remedy="Give 1 or more.")
+        if self.time_limit is not None and not (isinstance(self.time_limit, Real) and self.time_limit >= 0.0):
+            raise InputError(f"time_limit is {self.time_limit!r}", remedy="Give seconds, 0 or more.")
         self._deadline = math.inf if self.time_limit is None else time.monotonic() + self.time_limit
 
     def seconds_left(self) -> float:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -107,12 +108,14 @@ def fertility_map(
     unless told otherwise.  `tolerance` is relative to max(1, |score|).
     """
     solve = methods[method]
-    if iterations is not None and iterations < 1:
-        raise InputError(f"iterations is {iterations}", remedy="Give at least 1, or None for the default.")
-    if time_limit is not None and not time_limit >= 0:
-        raise InputError(f"time_limit is {time_limit}", remedy="Give seconds, or None for no limit.")
-    if not tolerance >= 0:
-        raise InputError(f"tolerance is {tolerance}", remedy="Give a small number that is not negative, such as 1e-9.")
+    if iterations is not None and not (isinstance(iterations, Real) and iterations >= 1):
+        raise InputError(f"iterations is {iterations!r}", remedy="Give at least 1, or None for the default.")
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit >= 0):
+        raise InputError(f"time_limit is {time_limit!r}", remedy="Give seconds, or None for no limit.")
+    if not (isinstance(tolerance, Real) and tolerance >= 0):
+        raise InputError(
+            f"tolerance is {tolerance!r}", remedy="Give a small number that is not negative, such as 1e-9."
+        )
     tolerance = max(float(tolerance), 1e-12)  # below that, rounding decides
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     problem, whole = _lay_out(log_emission, log_transition, log_null, log_fertility, log_null_fertility)

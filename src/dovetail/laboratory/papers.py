@@ -95,7 +95,7 @@ PAPERS = {
     "zhao2010-hmmf": Paper(
         "the HMM with fertility, by 30 samples per word and equations 4 to 6 (Zhao and Gildea 2010)",
         "hmm-fertility",
-        "zhao2010",
+        "zhao2010-hmmf",
         "viterbi",
         "grow-diag-final",
         {**_SAMPLED, "jumps": "counts", "samples": 30, "restarts": 1},
@@ -140,6 +140,9 @@ trainings.add_later(
     "zhao2010-hmm", "dovetail.laboratory.zhao2010:train_hmm", "em from an IBM Model 1 with I + 1 empty words"
 )
 trainings.add_later("zhao2010", "dovetail.laboratory.zhao2010:train", "monte-carlo-em as Zhao and Gildea begin it")
+trainings.add_later(
+    "zhao2010-hmmf", "dovetail.laboratory.zhao2010:train_moving", "zhao2010, its chains from the HMM's best paths, too"
+)
 trainings.add_later("mermer2011", "dovetail.laboratory.mermer2011:train", "collapsed-gibbs that keeps its samples")
 fertilities.add_later("none", "dovetail.laboratory.zhao2010:NoFertility", "any number of links is as good as any other")
 fertilities.add_later(

@@ -27,7 +27,7 @@ from dovetail.models.jumps.distance import JumpCounts, JumpOptions
 from dovetail.models.lexicon.table import slot_parts
 from dovetail.models.model import Alignments, Around, Learner, Memory, Worked
 from dovetail.models.sampled_statistics import ShardAlignments
-from dovetail.options import Options, option
+from dovetail.options import Options, Settings, option
 from dovetail.pool import Pool
 from dovetail.training import em, sampling
 from dovetail.training.train import Task, reads
@@ -37,15 +37,21 @@ SMOOTHING = 1e-8  # added to every parameter (section 6)
 
 @dataclass(frozen=True)
 class BeginningOptions(Options):
-    """Where parameters begin, and every chain in every E-step."""
+    """Where parameters begin."""
 
-    chain_start: str = option(
-        "ibm1", choices=("ibm1", "hmm"), help="IBM Model 1's best alignments, or the HMM's by the parameters so far"
-    )
     parameter_start: str = option(
         "ibm1",
         choices=("ibm1", "even"),
         help="IBM Model 1's lexicon and links, or all translations and fertilities alike",
+    )
+
+
+@dataclass(frozen=True)
+class ChainStart(Options):
+    """Where every chain begins in every E-step; without jumps there is one place only."""
+
+    chain_start: str = option(
+        "ibm1", choices=("ibm1", "hmm"), help="IBM Model 1's best alignments, or the HMM's by the parameters so far"
     )
 
 
@@ -205,14 +211,23 @@ def train_hmm(task: Task) -> HMM:
     return task.fit_dense(first=EmptyWordsIBM1)
 
 
-@reads(
-    sampling.SamplingOptions,
-    BeginningOptions,
-    UpdateOptions,
-    many_shards=lambda settings, cells: settings.updates == 1,
-    resumes=True,
-)
+def many_shards(settings: Settings, cells: int) -> bool:
+    return bool(settings.updates == 1)
+
+
+@reads(sampling.SamplingOptions, BeginningOptions, UpdateOptions, many_shards=many_shards, resumes=True)
 def train(task: Task) -> FertilityModel:
+    """Every chain begins at IBM Model 1's best alignments."""
+    return train_by_samples(task, from_paths=False)
+
+
+@reads(sampling.SamplingOptions, BeginningOptions, ChainStart, UpdateOptions, many_shards=many_shards, resumes=True)
+def train_moving(task: Task) -> FertilityModel:
+    """The same of models with jumps, whose own best paths are another place to begin at."""
+    return train_by_samples(task, task.settings.of(ChainStart).chain_start == "hmm")
+
+
+def train_by_samples(task: Task, from_paths: bool) -> FertilityModel:
     """IBM Model 1 with I + 1 empty words; then the model with its lexicon, even jumps and one fertility for all words.
 
     With `parameter_start` "even" IBM Model 1 only tells chains where to begin.
@@ -228,7 +243,6 @@ def train(task: Task) -> FertilityModel:
         model = evened(model, task.vocabularies)
     if model.moving:
         model = replace(model, jumps=task.start.jumps or task.settings.of(JumpOptions).uniform())  # type: ignore[call-arg]
-    from_paths = begin.chain_start == "hmm" and model.moving
 
     def schedule(learner: Any, iteration: int) -> Learner:
         drawn = replace(draws, first_sweep=iteration * options.restarts * options.samples)

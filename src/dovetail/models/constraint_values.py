@@ -19,6 +19,22 @@ def check_number(name: str, value: Any, above: float = -math.inf, at_most: float
         raise InputError(f"{name} is {value!r}", remedy=f"It must be a number, {least}{most}.")
 
 
+def check_bounds(at_most: Any, at_least: Any) -> None:
+    """InputError unless there is a bound, and no at_least above the at_most; that each is a number is checked before."""
+    if at_most is None and at_least is None:
+        raise InputError("neither at_most nor at_least is given", remedy="Give one of them, or both.")
+    if at_most is not None and at_least is not None and at_most < at_least:
+        raise InputError(
+            f"at_most is {at_most!r}, less than at_least, {at_least!r}", remedy="Raise the one, or lower the other."
+        )
+
+
+def check_real(name: str, value: Any, *never: float) -> None:
+    """InputError unless it is a number, of any sign; NaN is none, nor is any of `never`."""
+    if isinstance(value, bool) or not isinstance(value, Real) or math.isnan(value) or value in never:
+        raise InputError(f"{name} is {value!r}", remedy="It must be a number.")
+
+
 def check_words(name: str, value: Any, of: type) -> None:
     """InputError unless it maps words to words (`of` str) or to numbers of 0 or more (`of` float)."""
     example = '{"the": "DET"}' if of is str else '{"the": 1.0}'

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import signature
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -26,7 +28,7 @@ from dovetail.errors import InputError
 from dovetail.kernels.projection import lists as kernels
 from dovetail.kernels.projection.records import ClassedSide
 from dovetail.models.bindings import Binding, listed
-from dovetail.models.constraint_values import check_number, check_words, checked_pairs
+from dovetail.models.constraint_values import check_bounds, check_number, check_real, check_words, checked_pairs
 from dovetail.registry import Registry
 
 Direction = Literal["forward", "reverse", "each", "mean"]
@@ -248,6 +250,20 @@ class Limit:
     at_least: float | None = None
     direction: Direction = "each"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.links, Mapping):
+            raise InputError(f"links is {self.links!r}", remedy="It maps links to weights, as {(0, 0): 1.0} does.")
+        for link, weight in self.links.items():
+            if not (isinstance(link, tuple) and len(link) == 2 and all(isinstance(place, Integral) for place in link)):
+                raise InputError(f"links has {link!r}", remedy="A link is a pair of positions, as (0, 0) is.")
+            check_real(f"the weight of {link[0]}-{link[1]}", weight, math.inf, -math.inf)
+        for name, bound, never in (("at_most", self.at_most, -math.inf), ("at_least", self.at_least, math.inf)):
+            if bound is not None:
+                check_real(name, bound, never)
+        check_bounds(self.at_most, self.at_least)
+        if self.direction not in tuple(_DIRECTIONS):
+            raise InputError(f"direction is {self.direction!r}", remedy=f"Choose from: {', '.join(_DIRECTIONS)}.")
+
 
 class PairConstraint(Constraint):
     """Base of constraints that one writes pair by pair: name it, give it `limits`, register it if it should be saved.
@@ -276,15 +292,8 @@ class PairConstraint(Constraint):
             j0, J = int(pieces.target_start[p]), int(pieces.target_length[p])
             source = [bitext.source.vocabulary[w] for w in shard.source_ids[i0 : i0 + I]]
             target = [bitext.target.vocabulary[w] for w in shard.target_ids[j0 : j0 + J]]
-            number = 0
-            given = (source, target, bitext.first + int(pieces.pair[p])) if numbered else (source, target)
-            for limit in self.limits(*given):
-                for i, j in limit.links:
-                    if not (0 <= i < I and 0 <= j < J):
-                        raise InputError(
-                            f"the constraint {self.name} names the link {i}-{j} in a pair of {I} and {J} words",
-                            remedy="Positions count from 0.",
-                        )
+            number, pair = 0, bitext.first + int(pieces.pair[p])
+            for limit in self._checked_limits((source, target, pair) if numbered else (source, target), pair):
                 for sign, bound in ((1.0, limit.at_most), (-1.0, limit.at_least)):
                     if bound is None:
                         continue
@@ -297,6 +306,26 @@ class PairConstraint(Constraint):
         owner, values = np.array(bounds).reshape(-1, 2).T
         columns = np.array(entries).reshape(-1, 5)
         return Binding(lists=[listed(len(pieces), owner, values, columns[:, 0], columns[:, 1:4], columns[:, 4])])
+
+    def _checked_limits(self, given: tuple[Any, ...], pair: int) -> list[Limit]:
+        """The limits of a pair, checked; InputErrors name the pair, counted from 1."""
+        source, target = given[:2]
+        try:
+            limits = self.limits(*given)
+            if not isinstance(limits, Iterable):
+                raise InputError(f"limits gives {limits!r}", remedy="It yields Limits, or returns a list of them.")
+            found = list(limits)
+            for limit in found:
+                if not isinstance(limit, Limit):
+                    raise InputError(f"limits gives {limit!r}", remedy="It yields Limits, or returns a list of them.")
+                for i, j in limit.links:
+                    if not (0 <= i < len(source) and 0 <= j < len(target)):
+                        about = f"names the link {i}-{j} in a pair of {len(source)} and {len(target)} words"
+                        raise InputError(about, remedy="Positions count from 0.")
+        except InputError as error:
+            told = f"the constraint {self.name}, pair {pair + 1:,}: {error.problem}"
+            raise InputError(told, path=error.path, line=error.line, remedy=error.remedy) from None
+        return found
 
 
 def _asks_for_the_number(limits: Callable[..., Any]) -> bool:

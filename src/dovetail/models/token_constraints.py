@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike, fspath
 from typing import Any, ClassVar
 
 from dovetail.bitext import conllu
@@ -13,7 +14,7 @@ from dovetail.bitext.shards import Shard
 from dovetail.bitext.text import read_lines
 from dovetail.errors import InputError
 from dovetail.models.bindings import Binding
-from dovetail.models.constraint_values import check_number, checked_pairs
+from dovetail.models.constraint_values import check_bounds, check_number, checked_pairs
 from dovetail.models.constraints import Limit, PairConstraint
 
 FEATURES = ("upos", "xpos", "deprel", "lemma", "head")
@@ -32,8 +33,8 @@ class TokenPairs(PairConstraint):
     them, else none, and is free.
     """
 
-    source: str | Sequence[Sentence]
-    target: str | Sequence[Sentence]
+    source: str | PathLike[str] | Sequence[Sentence]
+    target: str | PathLike[str] | Sequence[Sentence]
     pairs: Sequence[tuple[str, str]]
     at_most: float | None = None
     at_least: float | None = None
@@ -44,15 +45,19 @@ class TokenPairs(PairConstraint):
     def __post_init__(self) -> None:
         if self.feature not in FEATURES:
             raise InputError(f"feature is {self.feature!r}", remedy=f"Choose from: {', '.join(FEATURES)}.")
-        if self.at_most is None and self.at_least is None:
-            raise InputError("neither at_most nor at_least is given", remedy="Give one of them, or both.")
         if self.at_most is not None:
             check_number("at_most", self.at_most)
         if self.at_least is not None:
             check_number("at_least", self.at_least, above=0, at_most=1)
+        check_bounds(self.at_most, self.at_least)
         object.__setattr__(self, "pairs", checked_pairs("pairs", self.pairs))
         for side in ("source", "target"):
             object.__setattr__(self, side, _sentences(side, getattr(self, side), self.feature))
+
+    @property
+    def _sides(self) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+        """Source and target, which are no files any more."""
+        return self.source, self.target  # type: ignore[return-value]
 
     @cached_property
     def _wanted(self) -> frozenset[tuple[str, str]]:
@@ -61,24 +66,25 @@ class TokenPairs(PairConstraint):
     @cached_property
     def _by_words(self) -> tuple[dict[tuple[str, ...], Sentence], dict[tuple[str, ...], Sentence]]:
         found: list[dict[tuple[str, ...], Sentence]] = []
-        for side in (self.source, self.target):
+        for side in self._sides:
             known: dict[tuple[str, ...], Sentence] = {}
             for sentence in side:
-                known.setdefault(_words(sentence), sentence)  # type: ignore[arg-type]
+                known.setdefault(_words(sentence), sentence)
             found.append(known)
         return found[0], found[1]
 
     def check(self, bitext: Bitext) -> None:
         """InputError unless the features are those of this text, sentence by sentence."""
         normalise = bitext.options.normaliser
-        for name, side, given in (("source", bitext.source, self.source), ("target", bitext.target, self.target)):
+        sides = zip(("source", "target"), (bitext.source, bitext.target), self._sides, strict=True)
+        for name, side, given in sides:
             if len(given) != len(bitext):
                 raise InputError(
                     f"{name} has {len(given):,} sentences, but the text has {len(bitext):,} pairs",
                     remedy="Give one sentence for each pair.",
                 )
             for n, sentence in enumerate(given):
-                words, own = side.tokens(n), _words(sentence)  # type: ignore[arg-type]
+                words, own = side.tokens(n), _words(sentence)
                 if [normalise(word) for word in words] != [normalise(word) for word in own]:
                     raise InputError(
                         f"{name}, sentence {n + 1:,}: features of {' '.join(own)!r}, but text {' '.join(words)!r}",
@@ -87,9 +93,8 @@ class TokenPairs(PairConstraint):
 
     def bind(self, bitext: Bitext, shard: Shard) -> Binding:
         normalise = bitext.options.normaliser
-        sides: list[Any] = [self.source, self.target]  # no files any more
         source, target = (
-            [[(normalise(word), feature) for word, feature in sentence] for sentence in side] for side in sides
+            [[(normalise(word), feature) for word, feature in sentence] for sentence in side] for side in self._sides
         )
         return PairConstraint.bind(replace(self, source=source, target=target), bitext, shard)
 
@@ -102,8 +107,8 @@ class TokenPairs(PairConstraint):
             yield Limit(links, at_most=self.at_most, at_least=self.at_least)
 
     def _features(self, side: int, words: list[str], number: int) -> Iterable[str]:
-        sentences, told = (self.source, self.target)[side], tuple(words)
-        sentence: Any = sentences[number] if 0 <= number < len(sentences) else ()
+        sentences, told = self._sides[side], tuple(words)
+        sentence = sentences[number] if 0 <= number < len(sentences) else ()
         if _words(sentence) != told:
             sentence = self._by_words[side].get(told, ())
         return [feature for _, feature in sentence]
@@ -122,8 +127,8 @@ def _words(sentence: Sentence) -> tuple[str, ...]:
 
 
 def _sentences(side: str, given: Any, feature: str) -> tuple[tuple[tuple[str, str], ...], ...]:
-    if isinstance(given, str):
-        read = conllu.read_conllu(read_lines(given), given)
+    if isinstance(given, str | PathLike):
+        read = conllu.read_conllu(read_lines(given), fspath(given))
         return tuple(tuple(zip(sentence.forms, _features(sentence, feature), strict=True)) for sentence in read)
     if not isinstance(given, Sequence):
         raise InputError(f"{side} is {given!r}", remedy="It is a file of CoNLL-U, or a list with a list for each pair.")
