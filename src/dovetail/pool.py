@@ -82,10 +82,9 @@ class Pool:
                 finished.put(problem)
                 raise
 
-        # One future per thread and not per task: there are many short tasks.
-        held = [
-            run if within else told
-        ]  # in the end let go: a cancelled future stays in line until some thread is free
+        # One future per thread and not per task: there are many short tasks.  What they call is let go in the end: a future
+        # that was cancelled stays in line until some thread is free.
+        held = [run if within else told]
         futures = [self.executor.submit(_each, held) for _ in range(number)]
         try:
             if within:

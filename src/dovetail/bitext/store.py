@@ -218,9 +218,12 @@ class PassingFolder(TemporaryDirectory[str]):
         super().__init__(prefix="dovetail-", ignore_cleanup_errors=True)
         self._pool = pool  # whose threads remove large files side by side
 
-    def cleanup(self) -> None:
-        if self._pool is not None:
+    def __exit__(self, kind: type[BaseException] | None, *exception: Any) -> None:
+        if kind is None and self._pool is not None:  # after an interruption nobody waits for threads
             self._pool.map(_gone, [(path,) for path in Path(self.name).glob("*.*")])
+        super().__exit__(kind, *exception)
+
+    def cleanup(self) -> None:
         super().cleanup()
         if os.path.exists(self.name):
             atexit.register(shutil.rmtree, self.name, ignore_errors=True)
