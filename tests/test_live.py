@@ -297,7 +297,7 @@ def test_a_lexicon_without_unused_slots_and_widened_again_is_the_same():
     nulls = np.ones(len(vocabularies[1])), np.ones(len(vocabularies[0]))
     expected = whole.with_counts(counts, nulls, POOL)
     support = expected.scoring(POOL).support.copy()
-    few = whole.restricted(used, POOL).with_counts(counts[used], nulls, POOL)
+    few = whole.restricted(np.flatnonzero(used), POOL).with_counts(counts[used], nulls, POOL)
     again = few.widened(whole, used, Pool(2))
     assert again.counts == pytest.approx(counts)
     for side in range(2):

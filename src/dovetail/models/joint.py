@@ -36,6 +36,7 @@ from dovetail.models.jumps.word import BINS, WordJumps, bins_for
 from dovetail.models.lexicon.counted import CountedLexicon
 from dovetail.models.lexicon.lexicon import PriorOptions
 from dovetail.models.lexicon.stems import FormPriors
+from dovetail.models.lexicon.table import marked
 from dovetail.models.live import Live
 from dovetail.models.model import Model, Moves, Worked
 from dovetail.models.null import Null
@@ -332,7 +333,8 @@ class JointHMM(Model):
         lexicon, slots, narrow = self.lexicon, links.slots, self.narrow
         if links.used is not None:
             narrow = Narrow(replace(lexicon), links.used)  # a copy, without its tables of all slots, which are large
-            lexicon, slots = lexicon.restricted(links.used, pool), slots[links.used]
+            places = marked(links.used, pool)
+            lexicon, slots = lexicon.restricted(places, pool), slots[places]
         lexicon = lexicon.with_counts(slots, (links.null_forward, links.null_reverse), pool)
         return replace(self, lexicon=lexicon, narrow=narrow)
 
@@ -414,7 +416,7 @@ def _narrowed(
     place: Place, slots: Slots, links: LinkCounts, used: np.ndarray, cells: list[Live], pool: Pool
 ) -> LinkCounts:
     """The links of the slots that have a live cell; cells are given these slots' numbers, and the store the slots."""
-    places = np.flatnonzero(used)
+    places = marked(used, pool)
     number = np.empty(len(used), np.int32 if len(used) < 1 << 31 else np.int64)
     number[places] = np.arange(len(places), dtype=number.dtype)
     rows = np.searchsorted(places, slots.row_start)

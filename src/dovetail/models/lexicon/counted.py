@@ -235,9 +235,8 @@ class CountedLexicon(Lexicon):
             pairs, targets = pairs + len(of_pairs), targets + slots.n_targets + 1
         return lookup.Known(np.concatenate(starts), np.concatenate(partners), np.concatenate(counts), targets)
 
-    def restricted(self, used: np.ndarray, pool: Pool) -> CountedLexicon:
-        """For the slots that `used` marks, before an M-step: where all others count nothing, it need not look at them."""
-        places = np.flatnonzero(used)
+    def restricted(self, places: np.ndarray, pool: Pool) -> CountedLexicon:
+        """For some of the slots, before an M-step: where all others count nothing, it need not look at them."""
         rows = np.searchsorted(places, self.slots.row_start)
         return self.taken(Slots(rows, self.slots.target[places], self.slots.n_targets), places, pool)
 

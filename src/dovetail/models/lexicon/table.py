@@ -321,6 +321,15 @@ def link_totals(counts: np.ndarray, slots: Slots) -> tuple[np.ndarray, np.ndarra
     return forward, reverse
 
 
+def marked(marks: np.ndarray, pool: Pool) -> np.ndarray:
+    """Places of what is marked, in order."""
+
+    def places(first: int, last: int) -> np.ndarray:
+        return first + np.flatnonzero(marks[first:last])
+
+    return np.concatenate([np.empty(0, np.int64), *pool.map(places, slot_parts(len(marks)))])
+
+
 def slot_parts(slots: int) -> list[tuple[int, int]]:
     """Runs of about SLOT_TASK slots."""
     return [(first, min(first + SLOT_TASK, slots)) for first in range(0, slots, SLOT_TASK)]
