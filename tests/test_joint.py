@@ -249,6 +249,9 @@ def test_stems_are_found_in_another_vocabulary_by_their_letters(here, there):
         beside = letters_beside(Vocabulary(here), other, same)
         for found, wanted in zip(beside, letters(Vocabulary(here)), strict=True):
             assert found.tolist() == wanted.tolist()
+        for values in letters(other):  # as they come from other processes
+            values.flags.writeable = False
+        assert letters_beside(Vocabulary(here), other, same).offsets.tolist() == beside.offsets.tolist()
         numbers, shares = np.empty(len(here), np.int32), np.empty(len(here))
         stem_kernels.find_stems(same, stem_keys(beside, level), known_stems(theirs, other), numbers, shares)
         assert numbers.tolist() == [known.get(names[number], len(theirs)) for number in ours.numbers.tolist()]

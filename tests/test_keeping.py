@@ -37,6 +37,7 @@ RESUMED = [
     ("hmm-fertility", {"samples": 2}),
     ("hmm-fertility-hard", {"samples": 2, "fertility_iterations": 2}),
     ("zhao2010-hmm", {}),
+    ("zhao2010-ibm1f", {"samples": 1, "restarts": 1, "decoding_samples": 1, "decoding_restarts": 1}),
     ("zhao2010-hmmf", {"samples": 1, "decoding_samples": 1, "decoding_restarts": 1, "chain_start": "hmm"}),
     ("graca2010-symmetric", {"hmm_iterations": 5, "longest_pair": 14}),
     ("ibm1-bayes", {"chains": 1, "burn_in": 13, "samples": 3, "lag": 2}),

@@ -27,6 +27,7 @@ from dovetail.bitext.source import TextSource
 from dovetail.bitext.text import atomic_writer, read_lines
 from dovetail.cli.run import said_if_interrupted
 from dovetail.durable import put
+from dovetail.fitting import shard_sizes
 from dovetail.large import memory
 from dovetail.large.memory import TextFacts, facts_of, required_memory
 from dovetail.large.work import RECORD, WorkFolder, work_folder
@@ -455,20 +456,20 @@ def test_a_budget_is_half_of_what_is_free_unless_given(monkeypatch):
 @pytest.mark.parametrize("name", ["hmm", "best", "hmm-bayes"])
 def test_a_large_text_is_cut_into_the_largest_shards_that_keep_to_the_budget(name, monkeypatch):
     recipe, facts = find_recipe(name), TextFacts(1 << 20, 1 << 25, 1 << 29, 1 << 26, 150_000, 0.8, False)
-    needs = [required_memory(recipe, facts, 2, size) for size in memory.SHARD_SIZES]
+    needs = [required_memory(recipe, facts, 2, size) for size in shard_sizes()]
     assert needs == sorted(needs, reverse=True)
     assert needs[-1] < 0.75 * needs[0]
     monkeypatch.setattr(memory, "facts_of", lambda learned: facts)
     monkeypatch.setattr(memory, "compilation", SimpleNamespace(kernels=0))
     asked = recipe, SimpleNamespace()
     for need in needs:  # two sizes may need the same, where it is the sample before that takes most
-        assert memory.check_budget(*asked, need, 2) == memory.SHARD_SIZES[needs.index(need)]
-    assert memory.check_budget(*asked, 1 << 40, 2) == memory.SHARD_SIZES[0]
+        assert memory.check_budget(*asked, need, 2) == shard_sizes()[needs.index(need)]
+    assert memory.check_budget(*asked, 1 << 40, 2) == shard_sizes()[0]
     smallest = f"--memory {-(-needs[-1] // memory.MB)}M at least"
     with pytest.raises(InputError, match=smallest):
         memory.check_budget(*asked, needs[-1] - 1, 2)
     with pytest.raises(InputError, match=f"--memory {-(-needs[0] // memory.MB)}M at least"):
-        memory.check_budget(*asked, needs[-1], 2, memory.SHARD_SIZES[1] + 1)  # shards that are there already
+        memory.check_budget(*asked, needs[-1], 2, shard_sizes()[1] + 1)  # shards that are there already
 
 
 def test_a_smaller_recipe_is_proposed_only_to_those_who_can_choose_it():

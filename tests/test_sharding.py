@@ -50,6 +50,7 @@ MANY = [
     ("hmm-fertility-hard", {"samples": 2, "hard_iterations": 1}),
     ("zhao2010-ibm1", {}),
     ("zhao2010-hmm", {}),
+    ("zhao2010-ibm1f", {"samples": 2, "restarts": 1, "decoding_samples": 2, "decoding_restarts": 1}),
     ("zhao2010-hmmf", {"samples": 2, "decoding_samples": 2, "decoding_restarts": 1}),
     ("graca2010-bijective", {}),
     ("graca2010-bijective", {"longest_pair": 14, "project_decoding": False}),

@@ -155,6 +155,11 @@ def shards_of(
     return ManyShards(bitext, pool, Folder(folder.name), cells), folder
 
 
+def shard_sizes() -> list[int]:
+    """Cells of the shards that a large text may be cut into, the usual size first; what is learned does not depend on it."""
+    return [SHARD_CELLS >> n for n in range(4)]  # down to a single block
+
+
 def laid_out(work: str | PathLike[str]) -> int:
     """Cells of the largest shard of any view that a run before has laid out in its folder; 0 if there is none."""
     shards = map(arrays_of, Path(work).glob(f"**/{SHARDS}/shard-*.safetensors"))

@@ -15,12 +15,11 @@ import numpy as np
 
 from dovetail.bitext.corpus import Bitext
 from dovetail.bitext.joining import picked
-from dovetail.bitext.sharding import SHARD_CELLS
 from dovetail.bitext.shards import BLOCK_CELLS, shard_of
 from dovetail.bitext.source import pair_cells
 from dovetail.bitext.views import Views
 from dovetail.errors import InputError
-from dovetail.fitting import in_shards, view_recipe
+from dovetail.fitting import in_shards, shard_sizes, view_recipe
 from dovetail.kernels.compiled import compilation
 from dovetail.options import Settings
 from dovetail.pool import Pool, side_by_side
@@ -72,8 +71,6 @@ NEEDS_IN_SHARDS = {
 }
 # Of the whole text, in shards, too: of that without long pairs; of links that were in samples, which the model remembers.
 MORE_PER_TOKEN = {"graca2010": 8, "mermer2011": 48}
-
-SHARD_SIZES = [SHARD_CELLS >> n for n in range(4)]  # down to a single block; what is learned does not depend on it
 
 LOOKED_AT = 4000  # pairs whose slots are counted, and those of every fourth of them
 FLATTENING = 0.03  # by which slots grow less, as an exponent of cells, from there to ten times as many pairs and more
@@ -132,8 +129,11 @@ def _slots_of(bitext: Bitext, number: int) -> tuple[int, int]:
     return int(pair_cells(part).sum()), len(shard_of(part, Pool(1)).slots)
 
 
-def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1, shard_cells: int = SHARD_CELLS) -> int:
-    """Bytes of memory that learning from such a text, in shards of so many cells, and aligning it, takes at its peak."""
+def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1, shard_cells: int | None = None) -> int:
+    """Bytes of memory that learning from such a text and aligning it takes at its peak.
+
+    A large one is in shards of so many cells, or of the usual ones.
+    """
     needs = NEEDS.get(recipe.model, DENSE)
     if needs is ALL_AT_ONCE and not recipe.options["largest_fertility"]:
         needs = WITHOUT_FERTILITY
@@ -143,7 +143,7 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1, shard_ce
         stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
     per_token, beside = TOKEN, 0.0
     if in_shards(recipe, facts.sampled, facts.cells):
-        in_all = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS)
+        in_all, shard_cells = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS), shard_cells or shard_sizes()[0]
         stages[-1] = in_all, shard_cells, float(facts.words)
         beside = BESIDE_OTHERS * (side_by_side(threads) - 1) * facts.learning(in_all, shard_cells, 0.0)
         per_token = 0
@@ -183,9 +183,9 @@ def check_budget(
         seen = 1 + len(recipe.options.of(Views).alternatives)
         part = seen * LOADED_ALIGNING.get(recipe.model, ALIGNING) * PART_CELLS
         kernels = FEW_KERNELS if "numba" in sys.modules else KERNELS
-        needs = {SHARD_CELLS: used_memory() + kernels + threads * part + (threads - 1) * LOADED_BESIDE}
+        needs = {0: used_memory() + kernels + threads * part + (threads - 1) * LOADED_BESIDE}
     else:
-        facts, sizes = facts_of(learned), [size for size in SHARD_SIZES if size >= laid_out] or [laid_out]
+        facts, sizes = facts_of(learned), [size for size in shard_sizes() if size >= laid_out] or [laid_out]
         needs = {size: required_memory(recipe, facts, threads, size) for size in sizes}
     compiling = COMPILING if compilation.kernels else 0  # to read the text; then there are others to come
     allowed = free_memory() // 2 if budget is None else budget

@@ -79,22 +79,36 @@ def fold_words(codes, lengths, folding, longest):
 def letters_of(numbers, known, new):
     """Letters of words: word w is the known one with its number, or, where that is -1, the next of the new ones."""
     offsets = np.zeros(len(numbers) + 1, np.int64)
-    plain, unspaced = np.empty(len(numbers), np.bool_), np.empty(len(numbers), np.bool_)
-    marks = np.empty(len(numbers), np.uint64)
+    facts = np.empty(len(numbers), np.bool_), np.empty(len(numbers), np.bool_), np.empty(len(numbers), np.uint64)
     unseen = 0
     for word in range(len(numbers)):
-        seen = numbers[word] >= 0
-        own, place = (known, np.int64(numbers[word])) if seen else (new, unseen)
-        offsets[word + 1] = offsets[word] + own.offsets[place + 1] - own.offsets[place]
-        plain[word], unspaced[word], marks[word] = own.plain[place], own.unspaced[place], own.marks[place]
-        unseen += not seen
+        if numbers[word] >= 0:
+            offsets[word + 1] = offsets[word] + take_facts(known, numbers[word], facts, word)
+        else:
+            offsets[word + 1] = offsets[word] + take_facts(new, unseen, facts, word)
+            unseen += 1
     codes = np.empty(offsets[-1], np.int32)
     unseen = 0
     for word in range(len(numbers)):
-        seen = numbers[word] >= 0
-        own, place = (known, np.int64(numbers[word])) if seen else (new, unseen)
-        begin = own.offsets[place]
-        for k in range(offsets[word + 1] - offsets[word]):
-            codes[offsets[word] + k] = own.codes[begin + k]
-        unseen += not seen
-    return codes, offsets, plain, unspaced, marks
+        if numbers[word] >= 0:
+            take_letters(known, numbers[word], codes, offsets[word])
+        else:
+            take_letters(new, unseen, codes, offsets[word])
+            unseen += 1
+    return codes, offsets, facts[0], facts[1], facts[2]
+
+
+@kernel
+def take_facts(own, place, facts, word):
+    """What is known of one of these words goes to a word's place among others; returns how many letters it has."""
+    plain, unspaced, marks = facts
+    plain[word], unspaced[word], marks[word] = own.plain[place], own.unspaced[place], own.marks[place]
+    return own.offsets[place + 1] - own.offsets[place]
+
+
+@kernel
+def take_letters(own, place, codes, first):
+    """The letters of one of these words go to codes[first:]."""
+    begin = own.offsets[place]
+    for k in range(own.offsets[place + 1] - begin):
+        codes[first + k] = own.codes[begin + k]

@@ -134,7 +134,7 @@ class CountedLexicon(Lexicon):
     def tables(self) -> kernels.WordTables:
         """What kernels read of words."""
         width = kernels.FIRST_LEVEL + kernels.WIDTH * len(self.levels)
-        made = [np.zeros((size, width), np.float32) for size in (self.slots.n_sources, self.slots.n_targets)]
+        made = [np.zeros((len(total), width), np.float32) for total in self.totals]  # whatever slots there are
         for side, table in enumerate(made):
             table[:, kernels.TOTAL] = self.totals[side]
             table[:, kernels.PRIOR] = np.float32(self.alpha) * self.sizes[1 - side] + self.prior_weights[side]
