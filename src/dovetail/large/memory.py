@@ -35,7 +35,8 @@ PART_CELLS = 9 * MB  # of such parts, if pairs are of usual length
 BESIDE = 50 * MB  # for each further thread, which has a part of its own
 # The same of a model that was loaded, where it looks cells up by their words; and of each further thread beside its part.
 LOADED_ALIGNING, LOADED_BESIDE = {"joint-hmm": 6}, 15 * MB
-BESIDE_OTHERS = 0.75  # of what a shard takes, for each further one at the same time: their peaks do not all meet
+BESIDE_OTHERS = 0.4  # of what a shard takes, for each further one at the same time: their peaks do not all meet
+PASSING = 170 * MB  # of IN_SHARDS, however large shards are: runs of slots of all of them, which M-steps go over
 SEEN = 6  # for each slot of the model of another view, which stays while words are learned: few have a count by then
 TOKEN = 16  # of a text that is in memory: its numbers, and where pieces lie; of one in shards they are in mapped files
 
@@ -141,19 +142,19 @@ def required_memory(recipe: Recipe, facts: TextFacts, threads: int = 1, shard_ce
     if samples_first(recipe.options, facts):
         sample = recipe.options.sample
         stages = [(needs, sample, facts.words_of(sample)), (PART_FIRST, facts.cells, float(facts.words))]
-    per_token, beside = TOKEN, 0.0
+    per_token, beside, passing = TOKEN, 0.0, 0
     if in_shards(recipe, facts.sampled, facts.cells):
         in_all, shard_cells = NEEDS_IN_SHARDS.get(recipe.model, IN_SHARDS), shard_cells or shard_sizes()[0]
         stages[-1] = in_all, shard_cells, float(facts.words)
         beside = BESIDE_OTHERS * (side_by_side(threads) - 1) * facts.learning(in_all, shard_cells, 0.0)
-        per_token = 0
+        per_token, passing = 0, PASSING if in_all is IN_SHARDS else 0  # others were measured with it
     per_token += MORE_PER_TOKEN.get(recipe.model, 0)
     *before, last = (facts.learning(*stage) for stage in stages)
     learning = max([*before, last + beside])
     learning += per_token * facts.tokens + _seen(recipe, facts)
     aligning = ALIGNING * min(facts.cells, PART_CELLS) + (threads - 1) * BESIDE
     kernels = LIVE_KERNELS if recipe.model == "joint-hmm" else 0
-    return int(PROGRAM + kernels + max(learning, aligning))
+    return int(PROGRAM + kernels + max(learning + passing, aligning))
 
 
 def _seen(recipe: Recipe, facts: TextFacts) -> float:
