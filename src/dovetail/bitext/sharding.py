@@ -29,7 +29,7 @@ from dovetail.bitext.shards import (
     shard_of,
     slot_runs,
 )
-from dovetail.bitext.store import Store, release
+from dovetail.bitext.store import Store, put_aside, release
 from dovetail.bitext.windows import Windows, cut
 from dovetail.kernels.lexicon.slots import RANK_LIMIT
 from dovetail.kernels.records import Pieces, Ranks
@@ -305,7 +305,8 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
     for begin in range(0, len(runs), at_once):
         found = pool.map(run, runs[begin : begin + at_once])
         edges = done + cumulative(np.array([len(partners) for partners, _ in found]))
-        pool.map(_copy, [(target[low:high], own) for (low, high), (own, _) in zip(pairwise(edges), found, strict=True)])
+        parts = zip(pairwise(edges), found, strict=True)
+        pool.map(put_aside, [(own, target[low:high]) for (low, high), (own, _) in parts])
         lengths += [own for _, own in found]
         done = int(edges[-1])
     row_start, target = cumulative(np.concatenate(lengths)), target[:done]
@@ -315,11 +316,6 @@ def unite(names: Sequence[str], n_targets: int, store: Store, pool: Pool) -> Slo
             pool.map(_place, slot_runs(starts), row_start, starts, own, group["places"])
         release(starts)
     return Slots(row_start, target, n_targets)
-
-
-def _copy(place: np.ndarray, values: np.ndarray) -> None:
-    place[:] = values
-    release(place)
 
 
 def _place(

@@ -305,19 +305,20 @@ def _layout(like: Like) -> tuple[bytes, dict[str, dict[str, Any]], int]:
 
 def _copy(arrays: Mapping[str, np.ndarray], places: Mapping[str, np.ndarray], pool: Pool) -> None:
     """Fill the places with the arrays, by the pool's threads."""
-
-    def copy(own: np.ndarray, place: np.ndarray) -> None:
-        place[:] = own
-        release(place)
-        if not isinstance(map_of(own), _Copy):
-            release(own)
-
     tasks = []
     for key, place in places.items():
         own, room = (values.reshape(-1) for values in (arrays[key], place))
         step = max(COPIED_AT_ONCE // own.itemsize, 1)
         tasks += [(own[first : first + step], room[first : first + step]) for first in range(0, len(own), step)]
-    pool.map(copy, tasks)
+    pool.map(put_aside, tasks)
+
+
+def put_aside(values: np.ndarray, place: np.ndarray) -> None:
+    """Write values to a mapped array, and let the pages of both go."""
+    place[:] = values
+    release(place)
+    if not isinstance(map_of(values), _Copy):
+        release(values)
 
 
 def _type_of(name: str, dtype: np.dtype) -> str:
